@@ -140,7 +140,7 @@ def at_an_edge(asked, said, odd, lead):
 
 def strewn(asked, said, lead, much):
     """The words with the question where others stand between its own; or None."""
-    if not could_be_read(asked, said):
+    if much is None or not could_be_read(asked, said):
         return None
     n, last = len(asked), len(said) - 1
     places = places_of(asked, said, 10, range(len(said))) if much else None
@@ -239,7 +239,7 @@ def respelled(asked, said, odd):
 def normalized(asked, text, much=False):
     """The words of a passage, with the question's in place of what means them.
 
-    `much` says whether the question asks, in six words or more, and does nothing else.
+    `much` says whether the question asks, in six words or more; None: it names something.
     """
     from slow_signals import lead_in
 

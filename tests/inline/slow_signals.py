@@ -460,9 +460,11 @@ def expected_of(query, texts, row):
 
 
 def asks_much(query):
-    """Whether a query asks, in six words or more, and neither names nor tells something."""
+    """Whether a query asks, in six words or more, and tells nothing; None if it names something."""
     read = tokenize_query(query)
-    return len(read.sequence) >= 6 and bool(read.asking) and not (read.names or read.tells)
+    if read.names:
+        return None
+    return len(read.sequence) >= 6 and bool(read.asking) and not read.tells
 
 
 def own_signals(query, texts, k):

@@ -24,7 +24,7 @@ _WITHIN = re.compile(r"[*~`](?<=[^\W\d_].)[*~`]*(?=[^\W\d_])")  # signs of Markd
 _NO_WORD = re.compile(r"(?<![^\W_])[^\W_]{30,}")
 _SMALL = 0.5  # of the words: prose has more small ones
 _FEW, _BETWEEN = 7, 0.3  # marks of one kind, and for a word: no prose has more of both
-_CAPITALS = 0.6  # of the function words
+_CAPITALS, _LEAST_SMALL = 0.6, 0.1  # of the function words; and of the words, what they are
 _SENTENCE, _SMALL_WORDS = 5, 0.2  # words, and how many of them are function words
 _INNER = frozenset(",'\u2019-:()%$/&\u2013")  # marks within a sentence
 _ENDING = frozenset("\x03\n.!?")
@@ -47,19 +47,25 @@ def as_prose(found: list[str]) -> list[str]:
     """Return tokens as prose has them, whatever was typed between the words and as capitals.
 
     Marks or numbers that part the words are left out, and where most function words have capitals
-    only those stay that begin a sentence.
+    only those stay that begin a sentence. What has less than one function word in ten, as a table
+    of names has, is no prose, and stays as it is.
     """
     words = sum(map(str.isalpha, found))
     many = max(_FEW, _BETWEEN * words)
-    if len(found) - words > many:
+    if len(found) - words > many and len(_function_words(found)) >= _LEAST_SMALL * words:
         kinds = ["0" if token.isdigit() else token for token in found]
         parting = {one for one, n in Counter(kinds).items() if n > many and not one.isalpha()}
         found = [token for token, kind in zip(found, kinds, strict=True) if kind not in parting]
     if sum(map(str.islower, found)) < _SMALL * words:
-        said = [token[0].islower() for token in found if token.lower() in STOP_WORDS]
-        if said.count(False) > _CAPITALS * len(said):
+        said = _function_words(found)
+        capital = sum([not word[0].islower() for word in said])
+        if capital > _CAPITALS * len(said) and len(said) >= _LEAST_SMALL * words:
             return _in_small_letters(found)
     return found
+
+
+def _function_words(found: list[str]) -> list[str]:
+    return [token for token in found if token.lower() in STOP_WORDS]
 
 
 def _in_small_letters(found: list[str]) -> list[str]:

@@ -108,8 +108,11 @@ def _rejoined_words(passage: TokenizedPassage) -> tuple[str, ...]:
 def strewn(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
     """Undo words between the question's; of what asks little at the beginning or the end alone.
 
-    A word that asks may stand by itself in front of the rest: "What a question! If Ann had ...".
+    A word that asks may stand by itself in front of the rest: "What a question! If Ann had ...". Of
+    what names something none are: "the tallest tower in Skerrin is" names it as any page does.
     """
+    if query.names:
+        return None
     asked, said = query.sequence, passage.sequence
     lead, last = leading_label(said, query.distinct), len(said) - 1
     places = _places(asked, said, _STREWN) if _asks_much(query) else ()
@@ -130,8 +133,7 @@ def strewn(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage
 
 
 def _asks_much(query: TokenizedQuery) -> bool:
-    asks = query.asking and not (query.names or query.tells)
-    return bool(asks) and len(query.sequence) >= _MANY_WORDS
+    return bool(query.asking) and not query.tells and len(query.sequence) >= _MANY_WORDS
 
 
 def _places(

@@ -143,6 +143,17 @@ def test_prose_is_read_as_it_stands() -> None:
     assert sentence_tokens(found)[1:-1] == found
 
 
+@pytest.mark.parametrize(
+    "row",
+    ['{"name": "Ann Dove", "role": "Cook"}', "ROM,Rome Fiumicino,CH,,Rome", "Dove | Ann | 12"],
+)
+def test_a_table_of_names_is_no_prose(row: str) -> None:
+    found = prose_tokens("\n".join([row] * 9))
+    assert as_prose(found) == found
+    said = "It was at the old pier that she and her men were seen in May. " * 3
+    assert as_prose(prose_tokens(said + "\n".join([row] * 9))) != prose_tokens(said + row * 9)
+
+
 class Copied(list[str]):
     """Tokens that count how many of them are copied, by whoever takes a part of them."""
 

@@ -156,6 +156,16 @@ def test_of_what_asks_little_or_nothing_no_words_between_are_looked_for_in_the_m
         assert read(said, tokenize_query(question)) == said
 
 
+def test_of_what_names_something_no_words_between_are_looked_for():
+    name, said = tokenize_query("tallest tower Skerrin"), "the tallest tower in skerrin is old"
+    assert name.names
+    assert read(said, name) == said
+    asked = tokenize_query("who owns tallest tower Skerrin")
+    assert not asked.names
+    said = "who owns the tallest tower in skerrin ann does"
+    assert read(said, asked) == "who owns tallest tower skerrin the in ann does"
+
+
 def test_a_word_that_asks_may_stand_in_front_of_what_repeats_the_rest():
     asked = tokenize_query("what if Ann had not built the pier")
     said = "what a question if ann had not built the pier it would be gone by now"
