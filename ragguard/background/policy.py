@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
 from ragguard.arguments import (
@@ -36,7 +36,8 @@ class Policy(Limits):
     Attributes:
         name: "observe": nothing. "review": they are proposed, and a person confirms or rejects
             them. "auto": they go into quarantine as far as the evidence and the limits allow, and
-            are proposed where these do not (`ragguard.background.evidence`).
+            are proposed where these do not (`ragguard.background.evidence`). None: what
+            `Guard(policy=None)` means.
         top_k: How many passages the generator sees, and of one event may go into quarantine.
         attack_alpha: The p-value up to which marks of a passage are those of an attack
             (`ragguard.inline.marks`).
@@ -48,14 +49,15 @@ class Policy(Limits):
         InvalidInputError: There is no such policy, or a number is not positive.
     """
 
-    name: PolicyName = "auto"
+    name: PolicyName | None = None
     _: KW_ONLY
     top_k: int = 5
     attack_alpha: float = 0.05
     answered_only: bool = False
 
     def __post_init__(self) -> None:
-        require_choice("policy", self.name, _NAMES)
+        if self.name is not None:
+            require_choice("policy", self.name, _NAMES)
         if not isinstance(self.answered_only, bool):
             raise InvalidInputError(
                 f"answered_only must be True or False, not {self.answered_only!r}"
@@ -101,7 +103,6 @@ def _plain(origin: Origin | str) -> list[object]:
 
 
 def as_policy(policy: Policy | PolicyName | None, *, shared: bool) -> Policy:
-    """Return what a guard's `policy` names: None is "review" on a shared store, "auto" else."""
-    if policy is None:
-        policy = "review" if shared else "auto"
-    return policy if isinstance(policy, Policy) else Policy(policy)
+    """Return a guard's `policy` with a name: None is "review" on a shared store, "auto" else."""
+    given = policy if isinstance(policy, Policy) else Policy(policy)
+    return given if given.name else replace(given, name="review" if shared else "auto")

@@ -97,7 +97,18 @@ def test_the_default_is_a_person_where_others_share_the_store():
     assert as_policy(None, shared=True) == Policy("review")
     assert as_policy(None, shared=False) == Policy("auto")
     assert as_policy("observe", shared=True) == Policy("observe")
-    assert as_policy(Policy("auto", quorum=3), shared=True).quorum == 3
+    assert as_policy(Policy("auto", quorum=3), shared=True) == Policy("auto", quorum=3)
+
+
+def test_a_policy_without_a_name_is_the_default_one():
+    named = [as_policy(Policy(quorum=3), shared=shared) for shared in (True, False)]
+    assert named == [Policy("review", quorum=3), Policy("auto", quorum=3)]
+
+
+def test_limits_alone_leave_a_stored_guard_at_review(tmp_path):
+    with Guard(store=str(tmp_path / "audit.db"), policy=Policy(answered_only=True)) as guard:
+        (row,) = guard.store.trail()
+    assert (row.action, row.subject, row.told["answered_only"]) == ("policy.set", "review", True)
 
 
 @pytest.mark.parametrize("wrong", ["sometimes", 5, ["auto"]])
