@@ -101,9 +101,6 @@ class EventAttributor:
             InvalidInputError: The event cannot be attributed as it is.
             RagguardError: The store fails, or the attributor.
         """
-        if not self._noted:
-            self._noted = True
-            note_quietly(self._store, self._policy.change)
         query, response, passages = event.query, event.response, event.passages
         why = self._hindrance(event)
         if why is not None:
@@ -135,6 +132,9 @@ class EventAttributor:
         Edited copies of them are recognised by what no other passage in scope says, and no page of
         which they hold a part. An event that was ended meanwhile, by `undo`, accuses nothing.
         """
+        if not self._noted:
+            self._noted = True
+            note_quietly(self._store, self._policy.change)
         if self._policy.name == "observe":
             return []
         # Not above: a guard that only filters searches no knowledge base.

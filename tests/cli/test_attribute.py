@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from ragguard import Guard
 from ragguard.attribution import RAGOrigin
 from ragguard.audit import QuarantineEntry, open_store
 from ragguard.content import content_key
@@ -148,4 +149,19 @@ def test_leaves_out_what_is_in_quarantine_and_writes_nothing(run, base, tmp_path
     assert "x" not in {score["id"] for score in found["scores"]}
     store = open_store(url)
     assert (store.events(), len(store.quarantine())) == ([], 1)
+    assert [row.action for row in store.trail()] == ["quarantine.quarantined"]
+    store.close()
+
+
+def test_another_policy_on_a_signed_trail_is_left_alone(run, base, tmp_path, monkeypatch):
+    url = str(tmp_path / "audit.db")
+    monkeypatch.setenv("RAGGUARD_TRAIL_KEY", "k" * 32)
+    with Guard(store=url, policy="auto") as guard:
+        before = guard.store.trail()
+    monkeypatch.delenv("RAGGUARD_TRAIL_KEY")
+    options = ["--query", QUERY, "--response", LIE, "--knowledge-base", base, "--store", url]
+    result = run("attribute", *options)
+    assert (result.exit_code, result.stderr) == (0, "")
+    store = open_store(url)
+    assert store.trail() == before
     store.close()
