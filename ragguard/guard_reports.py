@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 from numbers import Real
 from os import PathLike
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from ragguard.arguments import require_tenant, require_text
 from ragguard.attribution.result import Attribution
 from ragguard.audit.answers import answer_of
-from ragguard.background.reports import MAX_PASSAGES, as_event
+from ragguard.background.reports import MAX_PASSAGES, as_event, said
 from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,
@@ -25,6 +26,7 @@ from ragguard.errors import (
 )
 from ragguard.guard_parts import Parts
 from ragguard.passage import NO_SEQUENCES, Passage, as_passages
+from ragguard.text import printable
 
 if TYPE_CHECKING:
     from ragguard.admission import Admission, Base
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _DURABLE_S = 10.0
+_CHARS = 300  # of why passages cannot be read, which others word
 
 
 class Feedback:
@@ -98,8 +101,9 @@ class Feedback:
         for a day. Call it when the answer is out; it waits for the store.
 
         Args:
-            query: The user's question.
-            response: What the system answered, as a report will quote it, but for case and space.
+            query: The user's question: a str, or a message whose content is text.
+            response: What the system answered, as a report will quote it, but for case and space:
+                a str, a message, or what a query engine of LlamaIndex returned.
             passages: What the generator saw; None means what this guard last let through for the
                 query, if it remembers.
             tenant: Whose answer it was.
@@ -109,7 +113,7 @@ class Feedback:
             StoreError: The store fails.
         """
         whose, seen = require_tenant(tenant), self._parts.seen
-        query, response = require_text("query", query), require_text("response", response)
+        query, response = said("query", query), said("response", response)
         given = seen.recall(query, whose) if passages is None else as_passages(passages)
         seen.remember(query, given, whose, response)
         # As the event of a report has them: what is too long is cut.
@@ -150,17 +154,18 @@ class Feedback:
         counters), logged, and `attribution` says so. A reporter who floods loses their own reports,
         not those of others.
 
-        A query, response or reporter that is no str is taken by its `str()`, or where that fails by
-        the name of its type. The same claim of a reporter, the same query and response over the
-        same passages, is one event for an hour: it is counted, and the same id is returned.
+        What is no text is kept as the name of its type, and not attributed, for a reason that says
+        what to pass; passages that cannot be read are left out, as `Event.cut` says. The same claim
+        of a reporter, the same query and response over the same passages, is one event for an
+        hour: it is counted, and the same id is returned.
 
         Args:
-            query: The user's question.
-            response: What the system answered.
+            query: The user's question, as for `answered`; or a number.
+            response: What the system answered, likewise.
             passages: What the generator saw, best first; None means what this guard last let
                 through for the query, if it remembers.
-            reporter: Who flags it. Reporters share the attribution fairly; those who are not named
-                count as one.
+            reporter: Who flags it, by its `str()`. Reporters share the attribution fairly; those
+                who are not named count as one.
             wait: True to return once the event is in the store, within 10 seconds, and to raise
                 if it is not; or so many seconds.
             tenant: Whose answer it was.
@@ -176,17 +181,17 @@ class Feedback:
         if not isinstance(wait, (bool, int, float)) or not wait >= 0:
             raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
         parts, whose = self._parts, require_tenant(tenant)
-        query, response = _as_text(query), _as_text(response)
+        unread: list[str] = []
+        query, response = _said("query", query, unread), _said("response", response, unread)
         seen: Sequence[Passage] = parts.seen.recall(query, whose, response)
-        unreadable: Exception | None = None
         if passages is not None:
             try:
                 # No more than the event may have, and one to tell that there were more.
-                whole = isinstance(passages, NO_SEQUENCES)
+                whole = isinstance(passages, NO_SEQUENCES) or not isinstance(passages, Iterable)
                 some = passages if whole else islice(passages, MAX_PASSAGES + 1)
                 seen = as_passages(some)
             except Exception as error:  # a lazy sequence may raise anything
-                unreadable = error
+                unread.append(f"passages: {printable(_as_text(error)[:_CHARS])}")
         event = as_event(
             query,
             response,
@@ -194,9 +199,10 @@ class Feedback:
             None if reporter is None else _as_text(reporter),
             quarantine_version=parts.quarantine.version,
             tenant=whose,
+            unread=unread,
         )
-        if unreadable is not None:
-            logger.warning("event %s goes without the reported passages: %s", event.id, unreadable)
+        for what in unread:
+            logger.warning("event %s goes without the reported %s", event.id, what)
         parts.worker.submit(event)
         if wait is not False:
             seconds = _DURABLE_S if wait is True else min(wait, threading.TIMEOUT_MAX)
@@ -274,6 +280,16 @@ class Feedback:
         done = self._parts.store.of_tenant(tenant).retry_events([event_id]) if is_settled else []
         worker.wake()
         return bool(done)
+
+
+def _said(name: str, given: object, unread: list[str]) -> str:
+    try:
+        with suppress(ValueError):  # an int of 5,000 digits
+            given = str(given) if isinstance(given, Real) else given
+        return said(name, given)
+    except InvalidInputError as error:
+        unread.append(str(error))
+        return f"<{type(given).__name__}>"
 
 
 def _as_text(given: object) -> str:

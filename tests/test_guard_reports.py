@@ -2,9 +2,11 @@
 
 import gc
 import logging
+import re
 import threading
 import time
 import uuid
+from dataclasses import dataclass
 
 import pytest
 
@@ -235,7 +237,7 @@ def raising():
     [
         ("", "", {}),
         ("\ud800\x00", "\udfff\x00", {"passages": ["\ud800", "\x00"], "reporter": "\ud800"}),
-        (5, None, {}),
+        (5, 7.5, {}),
         (QUESTION, "1911", {"passages": "one text"}),
         (QUESTION, "1911", {"passages": 5}),
         (QUESTION, "1911", {"passages": [5]}),
@@ -269,6 +271,83 @@ def test_report_never_raises_and_the_event_comes_to_an_end(
         attribution = guard.attribution(event, timeout=WAIT)
         assert attribution.query == str(query)
         assert attribution.response == both_ends(str(response), MAX_RESPONSE)
+
+
+@pytest.mark.parametrize(
+    ("query", "response", "why"),
+    [
+        (QUESTION, None, "response: a NoneType, and no text; pass a str, or a message"),
+        (QUESTION, b"1911", "response: a bytes, and no text"),
+        (QUESTION, {"content": "1911"}, "response: a dict, and no text"),
+        (None, "1911", "query: a NoneType, and no text"),
+        ([QUESTION], object(), "query: a list, and no text.*; response: a object, and no text"),
+    ],
+)
+def test_what_is_no_text_is_not_attributed_and_the_reason_names_its_type(
+    guard, attributor, query, response, why, caplog
+):
+    event = guard.report(query, response, passages=[LIE])
+    found = guard.attribution(event, timeout=WAIT)
+    assert (found.cause, found.method, attributor.seen) == ("unclear", "none", [])
+    assert re.search(f"there is nothing to attribute: {why}", found.reason)
+    kept = guard.store.event(event)
+    for given, found in ((query, kept.query), (response, kept.response)):
+        assert found == (given if isinstance(given, str) else f"<{type(given).__name__}>")
+    assert re.search(
+        f"event {event} goes without the reported {why.split(', and')[0]}", caplog.text
+    )
+
+
+@dataclass
+class Message:
+    content: object
+
+
+@dataclass
+class Response:
+    response: str | None
+
+
+class Texty:
+    text = "1911"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("1911"),
+        Message(["19", {"type": "text", "text": "11"}]),
+        Texty(),
+        Response("1911"),
+        Response(Message("1911")),
+    ],
+    ids=["message", "blocks", "completion", "query engine", "agent"],
+)
+def test_a_message_is_reported_by_what_it_says(guard, attributor, message):
+    guard.filter(QUESTION, [LIE, *QUIET])
+    event = guard.report(Message(QUESTION), message)
+    assert event == guard.report(QUESTION, "1911")
+    assert texts(guard.attribution(event, timeout=WAIT).responsible) == [LIE]
+    assert attributor.seen == [(QUESTION, "1911", [LIE, *QUIET])]
+
+
+class Document:
+    page_content = LIE
+
+
+@pytest.mark.parametrize(
+    ("passages", "why"),
+    [
+        ([Document()], r"passages\[0\] is a Document; pass str or Passage"),
+        (Document(), "passages must be a sequence of str or Passage, not Document"),
+        ({LIE}, "not set; pass a list, best first"),
+    ],
+)
+def test_where_passages_were_left_out_the_reason_says_what_to_pass(guard, passages, why):
+    event = guard.report("never asked", "1911", passages=passages)
+    found = guard.attribution(event, timeout=WAIT)
+    assert re.search(f"nothing to search: .*left out were passages: .*{why}", found.reason)
+    assert re.search(why, guard.store.event(event).cut)
 
 
 class Wordless:

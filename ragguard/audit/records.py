@@ -72,7 +72,7 @@ class Event:
         failures: How many attempts since then failed; one whose worker died did not.
         reports, reporters: How often it was reported, and by how many; past
             `fair_queueing.MAX_REPORTERS` they are not told apart.
-        cut: What was left out of it because of its size, in words, or None.
+        cut: What was left out of it since it is too long or cannot be read, in words, or None.
         tenant: Whose it is; "" is the default tenant.
     """
 

@@ -18,6 +18,7 @@ from ragguard.audit.quarantine import Accused, QuarantineEntry
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
 from ragguard.background.policy import Policy, as_policy
+from ragguard.background.reports import NO_TEXT
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
@@ -191,13 +192,15 @@ class EventAttributor:
 
     def _hindrance(self, event: Event) -> str | None:
         """Return why an event is not attributed at all, or None."""
+        if event.cut is not None and NO_TEXT in event.cut:
+            return f"there is nothing to attribute: {event.cut}"
         if self._policy.answered_only and not was_given(self._store, event):
             return UNKNOWN_ANSWER
         if self._retrieve is None and not event.passages:
             return (
                 "there is nothing to search: report the passages that the generator saw, or give "
                 "the guard a `retrieve` over the knowledge base, `ragguard worker` a "
-                "--knowledge-base"
+                "--knowledge-base" + (f"; left out were {event.cut}" if event.cut else "")
             )
         return None
 

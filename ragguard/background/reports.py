@@ -10,8 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from ragguard.attribution.model_calls import read_answer
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import Event
+from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage, text_digest
 from ragguard.recent_passages import light
 from ragguard.text import both_ends
@@ -23,7 +25,25 @@ MAX_PASSAGES = 50
 MAX_PASSAGE, MAX_TOGETHER = 50_000, 200_000
 """Characters of one passage and its id, and of all passages of an event with theirs."""
 
+NO_TEXT = "and no text; pass a str, or a message whose content is text"
+
 _SAME_S = 3600
+
+
+def said(name: str, given: object) -> str:
+    """Return a question or an answer, a str or what a message or response of a framework holds.
+
+    Raises:
+        InvalidInputError: It is none; `name` is what it should have been.
+    """
+    try:
+        answers = (given, getattr(given, "response", None))  # LlamaIndex's engines have the latter
+        text = next((read for read, _ in map(read_answer, answers) if read is not None), None)
+    except Exception:  # whatever its attributes raise
+        text = None
+    if text is None:
+        raise InvalidInputError(f"{name}: a {type(given).__name__}, {NO_TEXT}")
+    return str.__str__(text)  # a subclass may compare and read as it likes
 
 
 def as_event(
@@ -35,6 +55,7 @@ def as_event(
     quarantine_version: int,
     tenant: str = "",
     now: float | None = None,
+    unread: Sequence[str] = (),
 ) -> Event:
     """Return the event that a report is part of; `Event.cut` says what was left out of it.
 
@@ -45,9 +66,9 @@ def as_event(
     must not share the limits of whoever was faster, and a quorum counts it.
 
     Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `now`, seconds
-    since 1970 or None for the clock.
+    since 1970 or None for the clock; `unread`, what of the report could not be read, in words.
     """
-    cut: list[str] = []
+    cut = [*unread]
     query = _ends("query", query, MAX_QUERY, cut)
     response = _ends("response", response, MAX_RESPONSE, cut)
     if reporter is not None:

@@ -1,6 +1,7 @@
 """Reports that are bound to answers: what was not given is not attributed."""
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -112,10 +113,26 @@ def test_without_the_policy_nothing_of_it_is_asked():
         assert found(guard, "Ann did.", [AIMED]).responsible == [Passage(AIMED)]
 
 
-@pytest.mark.parametrize(("query", "response"), [(None, ANSWER), (QUESTION, 7)])
-def test_what_is_no_text(guard, query, response):
-    with pytest.raises(InvalidInputError):
+@pytest.mark.parametrize(
+    ("query", "response", "why"),
+    [
+        (None, ANSWER, "query: a NoneType, and no text; pass a str, or a message"),
+        (QUESTION, 7, "response: a int"),
+        (QUESTION, b"Ann", "response: a bytes"),
+    ],
+)
+def test_what_is_no_text(guard, query, response, why):
+    with pytest.raises(InvalidInputError, match=why):
         guard.answered(query, response)
+
+
+def test_of_a_report_that_is_no_text_the_type_is_told(guard):
+    assert "response: a bytes, and no text" in found(guard, b"Ann").reason
+
+
+def test_a_message_counts_by_its_content(guard):
+    guard.answered(QUESTION, SimpleNamespace(content=ANSWER), passages=SEEN)
+    assert found(guard, ANSWER).cause != "unclear"
 
 
 def test_a_store_that_fails_is_told_of(guard, monkeypatch):
