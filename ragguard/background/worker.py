@@ -49,6 +49,7 @@ class Worker:
         skip_without_passages: bool = False,
         counter: VerdictCounter | None = None,
         queries_come: Callable[[], bool] = lambda: False,
+        on_idle: Callable[[], object] = lambda: None,
         max_attempts: int = 3,
         max_starts: int = 10,
         lease_s: float = 60.0,
@@ -65,6 +66,7 @@ class Worker:
             counter: Counts the reports that were lost.
             queries_come: Whether this process answers queries just now; the worker then rests
                 after each event.
+            on_idle: Called whenever there is no event to attribute.
             max_attempts: How many attempts fail before the event has failed for good.
             max_starts: How often an event is begun at most, until somebody has it tried again: one
                 that kills every worker must not do so for ever.
@@ -82,6 +84,7 @@ class Worker:
         self._attributor = attributor
         self._skip_without_passages = skip_without_passages
         self._queries_come = queries_come
+        self._on_idle = on_idle
         self._max_attempts = max_attempts
         self._max_starts = max_starts
         self._lease_s = lease_s
@@ -175,6 +178,7 @@ class Worker:
                 event = self._claim()
                 if event is None:
                     self.outbox.forget_settled()
+                    self._on_idle()
             except Exception as error:  # whatever the store raises, the worker must live on
                 if not backoff.failing:
                     logger.warning("no events can be claimed, the store fails: %s", error)

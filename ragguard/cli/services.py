@@ -18,6 +18,7 @@ import typer
 
 from ragguard.arguments import require_share
 from ragguard.cli import options
+from ragguard.cli.events import LeftAlone
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json
 from ragguard.errors import InvalidInputError, MissingExtraError
 
@@ -124,11 +125,13 @@ def worker(
             trust=trust,
             judge=calibrator.judge,
         )
-        desk = _Desk(events, stop, as_json=as_json)
-        runner = Worker(opened, desk, lease_s=lease, skip_without_passages=base is None)
+        desk, blind = _Desk(events, stop, as_json=as_json), base is None
+        tell = LeftAlone(opened).tell if blind else lambda: None
+        runner = Worker(opened, desk, lease_s=lease, skip_without_passages=blind, on_idle=tell)
         if once:
             while not stop.is_set() and runner.run_once():
                 pass
+            tell()
         else:
             logger.info("waiting for events")
             runner.run_forever(stop)

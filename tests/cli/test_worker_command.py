@@ -93,11 +93,44 @@ def test_without_a_knowledge_base_it_leaves_events_without_passages(
     with_attributor(_Finds())
     filed = run("report", "--store", store_url, "--query", "Why now?", "--response", "Because.")
     event_id = filed.stdout.strip()
-    assert run("worker", "--once", "--store", store_url).exit_code == 0
+    result = run("worker", "--once", "--store", store_url)
+    assert result.exit_code == 0
+    assert "1 event has no passages; give --knowledge-base" in result.stderr
     assert _statuses(store_url)[event_id] == "pending"
+    run("report", "--store", store_url, "--query", "Why?", "--response", "Because.")
+    again = run("worker", "--once", "--store", store_url)
+    assert "2 events have no passages; give --knowledge-base" in again.stderr
     base = jsonl("kb.jsonl", {"id": "k", "text": "Why now? Because."})
-    assert run("worker", "--once", "--store", store_url, "-b", base).exit_code == 0
+    last = run("worker", "--once", "--store", store_url, "-b", base)
+    assert (last.exit_code, "no passages" in last.stderr) == (0, False)
     assert _statuses(store_url)[event_id] == "done"
+
+
+def test_while_it_waits_it_says_once_that_events_without_passages_are_left(
+    run, store_url, with_attributor, monkeypatch
+):
+    from ragguard.background.worker import Worker
+
+    with_attributor(_Finds())
+    run("report", "--store", store_url, "--query", "Why now?", "--response", "Because.")
+
+    class Counted:
+        def __init__(self, stop):
+            self.stop, self.waits = stop, 0
+
+        def is_set(self):
+            return self.stop.is_set()
+
+        def wait(self, seconds=None):
+            self.waits += 1
+            if self.waits == 3:
+                self.stop.set()
+
+    forever = Worker.run_forever
+    monkeypatch.setattr(Worker, "run_forever", lambda self, stop: forever(self, Counted(stop)))
+    result = run("worker", "--store", store_url)
+    assert result.exit_code == 0
+    assert result.stderr.count("1 event has no passages; give --knowledge-base") == 1
 
 
 def test_attributes_only_answers_that_were_given(run, store_url, with_attributor):
