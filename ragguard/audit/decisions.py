@@ -170,23 +170,34 @@ class Decisions:
                 "on the command line --event, --reporter or --since"
             )
         require_names(event=event, reporter=reporter, actor=actor)
-        moment = None if since is None else as_utc(since)
-        self._end_events(event, reporter, moment)
-        entries = self._store.quarantine()
-        if event is not None and all(entry.event_id != event for entry in entries):
+        self._end_events(event, reporter, None if since is None else as_utc(since))
+        if event is not None and not self.accused(event=event):
             self._store.event(event)  # a slip of the pen must not look like success
-        undone = [
+        change, only = self._store.set_quarantine_status, _DECIDABLE["lapsed"]
+        done = [
+            change(one.key, "lapsed", actor=actor, said=said, only=only)
+            for one in self.accused(event=event, reporter=reporter, since=since)
+            if one.status in only
+        ]
+        return [one for one in done if one.status == "lapsed"]
+
+    def accused(
+        self,
+        *,
+        event: str | None = None,
+        reporter: str | None = None,
+        since: datetime | None = None,
+    ) -> list[QuarantineEntry]:
+        """Return what attributions have accused, of that what `undo` means, whatever its status."""
+        moment = None if since is None else as_utc(since)
+        return [
             entry
-            for entry in entries
+            for entry in self._store.quarantine()
             if entry.event_id is not None
-            and entry.status in _DECIDABLE["lapsed"]
             and event in (None, entry.event_id)
             and (reporter is None or reporter in entry.reporters)
             and (moment is None or max(entry.created_at, entry.updated_at) >= moment)
         ]
-        change, only = self._store.set_quarantine_status, _DECIDABLE["lapsed"]
-        done = [change(one.key, "lapsed", actor=actor, said=said, only=only) for one in undone]
-        return [one for one in done if one.status == "lapsed"]
 
     def _end_events(self, event: str | None, reporter: str | None, since: datetime | None) -> None:
         """End the events that wait, of those that `undo` means: they count as failed."""

@@ -104,7 +104,15 @@ def undo(
     who = actor or options.login_name()
     with _opened(store, tenant) as decisions:
         undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who)
-    _write_entries(undone, as_json=as_json)
+        left = decisions.accused(event=event, reporter=reporter, since=since)
+    if undone or as_json:
+        _write_entries(undone, as_json=as_json)
+    confirmed = sum(entry.status == "confirmed" for entry in left)
+    if confirmed:
+        are = "is" if confirmed == 1 else "are"
+        complain(f"{confirmed} {are} confirmed by a person; use release")
+    elif not undone:
+        complain("nothing of that is proposed or in quarantine: there is nothing to undo")
     # Whoever plants a text may report it as well, so that it goes back with what he reported.
     shared = [entry for entry in undone if reporter and set(entry.reporters) - {reporter}]
     if shared:

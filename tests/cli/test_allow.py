@@ -111,7 +111,7 @@ def test_undo_names_what_others_accuse_as_well(run, store_url):
     assert (
         run("quarantine", "confirm", target, "--store", store_url, "--actor", "bo").exit_code == 0
     )
-    assert run(*undo).stderr == ""
+    assert run(*undo).stderr == "ragguard: 1 is confirmed by a person; use release\n"
     found = json.loads(run("quarantine", "--store", store_url, "--json").stdout)
     assert {one["passage_id"]: one["status"] for one in found if one["passage_id"] in texts} == {
         "mine": "lapsed",
@@ -127,3 +127,20 @@ def test_what_the_list_shows_is_what_takes_it_off(run, store_url):
     assert run("disallow", first, *where).exit_code == 0
     assert [one["key"][:12] for one in listed(run, store_url)] == [second]
     assert run("disallow", "c" * 30, "--source", *where).exit_code == 2
+
+
+def test_an_undo_that_changes_nothing_says_why(run, store_url):
+    undo = ("quarantine", "undo", "--store", store_url, "--actor", "bo")
+    nobody = run(*undo, "--reporter", "nobody")
+    assert (nobody.exit_code, nobody.stdout) == (0, "")
+    assert nobody.stderr == (
+        "ragguard: nothing of that is proposed or in quarantine: there is nothing to undo\n"
+    )
+    run("quarantine", "confirm", "y", "--store", store_url, "--actor", "bo")
+    some = run(*undo, "--event", "e-done")
+    assert "lapsed" in some.stdout
+    assert some.stderr == "ragguard: 1 is confirmed by a person; use release\n"
+    run("quarantine", "confirm", "x", "--store", store_url, "--actor", "bo")
+    none = run(*undo, "--event", "e-done", "--json")
+    assert (none.exit_code, json.loads(none.stdout)) == (0, [])
+    assert none.stderr == "ragguard: 2 are confirmed by a person; use release\n"
