@@ -48,6 +48,7 @@ class VerdictCounter(Writer):
         self._scored: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
         self._unwritten: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
         self._random: Random | None = None
+        self._failing = False
 
     def add(self, scored: ScoredQuery | None = None, /, **counts: int) -> None:
         """Add to the counters and scores; costs about a microsecond and never raises."""
@@ -75,12 +76,14 @@ class VerdictCounter(Writer):
                 if counts:
                     self._store.add_counts(counts)
             except Exception as error:  # whatever a store raises, the thread must live on
-                logger.warning("verdicts could not be counted, trying again later: %s", error)
+                if not self._failing:  # once: a store that is down must not fill the log
+                    logger.warning("verdicts could not be counted, trying again later: %s", error)
+                self._failing = True
                 with self._lock:
                     self._pending.update(counts)
                     self._in_flight = Counter()
             else:
-                self._in_flight = Counter()
+                self._in_flight, self._failing = Counter(), False
 
     def _write_scores(self) -> None:
         if not self._unwritten:

@@ -118,6 +118,20 @@ def test_a_failing_store_loses_nothing(store, caplog):
     assert store.counts() == {"queries": 2, "errors": 1}
 
 
+def test_a_store_that_is_down_is_told_of_once(store, caplog):
+    counter = VerdictCounter(store, interval_s=NEVER)
+    counter.add(queries=1)
+    for outages in (1, 2):
+        store.failing = True
+        for _ in range(5):
+            counter.flush()
+        assert caplog.text.count("trying again later: down") == outages
+        store.failing = False
+        counter.flush()
+        counter.add(queries=1)
+    counter.close()
+
+
 def test_the_thread_outlives_a_failing_store(store):
     counter = VerdictCounter(store, interval_s=OFTEN)
     store.failing = True
