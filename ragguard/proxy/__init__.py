@@ -61,12 +61,18 @@ def require_proxy(proxy: Proxy | str | os.PathLike[str]) -> None:
     if not isinstance(proxy, (str, os.PathLike)):
         require_method("proxy", proxy, "score(contexts, query, response)")
         return
-    folder = default_folder(proxy)
-    if folder is not None and not (folder / _MANIFEST).is_file():
+    if (folder := default_folder(proxy)) is not None:
+        _manifest(folder)
+
+
+def _manifest(folder: Path) -> Path:
+    manifest = folder / _MANIFEST
+    if not manifest.is_file():
         raise ProxyError(
             f"{folder} holds no {_MANIFEST}; pass a folder that `ragguard proxy export` wrote, or "
             f"a name: {', '.join((*MODELS, LEXICAL))}"
         )
+    return manifest
 
 
 def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
@@ -90,8 +96,7 @@ def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
         found = default_folder(folder)
         if found is None:
             return LexicalProxy()
-        manifest = found / _MANIFEST
-        model = _loaded(found, manifest.stat().st_mtime_ns if manifest.is_file() else 0)
+        model = _loaded(found, _manifest(found).stat().st_mtime_ns)
         return model if folder or variable else MixedProxy(LexicalProxy(), model, SHARE)
     except ProxyError as error:
         if folder or not variable:

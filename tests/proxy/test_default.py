@@ -145,8 +145,9 @@ class TestGuard:
             Guard(proxy=proxy)
 
     def test_a_folder_without_an_export(self, tmp_path):
-        with pytest.raises(ProxyError, match=r"holds no manifest\.json; pass a folder"):
-            Guard(proxy=tmp_path)
+        for make in (default, lambda folder: RAGOrigin(proxy=folder), lambda f: Guard(proxy=f)):
+            with pytest.raises(ProxyError, match=r"holds no manifest\.json; pass .*: smollm2, lex"):
+                make(tmp_path)
 
     @pytest.mark.parametrize("proxy", ["a\0b", "\ud800", "x" * 300, "~nobody-here/x"], ids=range(4))
     def test_a_name_that_no_folder_has(self, proxy):
