@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -30,7 +29,7 @@ from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
-from ragguard.passage import as_passages, text_digest
+from ragguard.passage import as_passages
 from ragguard.score_records import Recording, measure_of
 from ragguard.trust import Trust
 
@@ -177,32 +176,24 @@ def calibrated_on(traffic: RetrievedSets, k: int | None) -> Calibration:
     """Return the calibration of trusted clean traffic.
 
     Args:
-        traffic: Pairs of query and passages, without attacks; equal ones count once. Queries that
-            are blank or without passages are skipped.
+        traffic: Pairs of query and passages, without attacks; queries without passages are skipped.
         k: How many passages the generator gets, where the traffic is over-fetched; None: all.
     """
     learned: list[tuple[bool, float, NDArray[np.float64]]] = []
-    size, with_reference, whole, seen = 1, False, 0, set[bytes]()
+    size, with_reference = 1, False
     for query, passages in traffic:
-        given = as_passages(passages)
-        if not given or not query.strip():
-            continue
-        whole += 1
-        pair = text_digest(json.dumps([query, *(one.text for one in given)]))
-        if pair not in seen:
-            seen.add(pair)
+        if given := as_passages(passages):
             judged = min(k or len(given), len(given))
             scored = gather(query, given, judged)
             learned.append((scored.naming, scored.score, scored.suspicion))
             size = max(size, judged)
             with_reference |= len(given) > judged
     if not learned:
-        raise CalibrationError("no query of the traffic has words and passages; give clean traffic")
+        raise CalibrationError("no query of the traffic has passages; give clean traffic")
     return Calibration.learned(
         learned,
         size=size,
         with_reference=with_reference,
         scorer=SCORER,
-        source=f"{whole} queries given to Guard.calibrate"
-        + (f", {len(learned)} of them distinct" if len(learned) < whole else ""),
+        source=f"{len(learned)} queries given to Guard.calibrate",
     )

@@ -204,14 +204,13 @@ class Guard(Feedback, Deciding):
         what an attacker planted or asked.
 
         Args:
-            traffic: Pairs of query and passages as the retriever returns them, without attacks;
-                equal pairs count once.
+            traffic: Pairs of query and passages as the retriever returns them, without attacks.
             k: As will be given to `filter`, where the traffic is over-fetched; None: all.
             force: Adopt it all the same: you know that its passages are clean.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 distinct queries with passages; or refused,
-                for the reason that the message gives.
+            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or refused, for the
+                reason that the message gives.
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         most = require_k(k)

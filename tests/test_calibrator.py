@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragguard.audit import ScoredQuery
-from ragguard.calibrator import Calibrator, calibrated_on
+from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.admission import reference_attacks, reference_scores
@@ -68,24 +68,6 @@ def test_what_is_refused_changes_nothing():
     assert (made.filter, made.adopted) == (judge, given)
     with pytest.raises(CalibrationError):
         calibrator(own(18))
-
-
-def test_the_same_query_with_the_same_passages_counts_once():
-    once = calibrated_on(QUERIES, None)
-    twice = calibrated_on([*QUERIES, *QUERIES, ("", ["The mill."]), (" \n", ["The mill."])], None)
-    assert np.array_equal(once.scores, twice.scores)
-    assert (once.source, twice.source) == (
-        "25 queries given to Guard.calibrate",
-        "50 queries given to Guard.calibrate, 25 of them distinct",
-    )
-    other = [QUERIES[0], (QUERIES[0][0], ["Another passage."])]
-    assert calibrated_on(other, None).queries == 2
-    with pytest.raises(
-        CalibrationError, match=r"there are 1 \(150 queries.*, 1 of them distinct\)"
-    ):
-        calibrator().adopt_traffic(QUERIES[:1] * 150, None)
-    with pytest.raises(CalibrationError, match="no query of the traffic has words and passages"):
-        calibrated_on([("", ["The mill."]), ("Who?", [])], None)
 
 
 def test_without_a_gate_there_is_nothing_to_adopt():

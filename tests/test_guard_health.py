@@ -62,7 +62,7 @@ def test_a_new_guard_is_well():
 
 def test_the_parts_of_a_guard_are_told(tmp_path):
     with Guard(store=tmp_path / "audit.db", alpha=0.5) as guard:
-        guard.calibrate([(QUESTION + n * " ", PASSAGES) for n in range(10)])
+        guard.calibrate([(QUESTION, PASSAGES)] * 10)
         guard.store.add_quarantine([QuarantineEntry(content_key("x"), "p", "x", "r")])
         guard.filter(QUESTION, PASSAGES)
         guard.report(QUESTION, "at nine")
