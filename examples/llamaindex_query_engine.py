@@ -77,7 +77,7 @@ def main() -> None:
     embed_model, llm = WordEmbedding(), YearReader()
     nodes = [TextNode(text=text) for text in KNOWLEDGE + POISON]
     index = VectorStoreIndex(nodes, embed_model=embed_model)
-    postprocessor = RAGGuardPostprocessor.from_index(index, embed_model=embed_model, top_n=3)
+    postprocessor = RAGGuardPostprocessor.from_index(index, top_n=3)
     print(f"Question:          {QUESTION}")
 
     with postprocessor.guard as guard:

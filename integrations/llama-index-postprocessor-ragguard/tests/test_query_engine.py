@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from lighthouse import FACTS, POISON, QUERY, Reader, WordEmbedding, nodes, texts
 from lighthouse_guard import quarantine
-from llama_index.core import Settings, VectorStoreIndex
+from llama_index.core import Settings, SummaryIndex, VectorStoreIndex
 from llama_index.core.chat_engine import ContextChatEngine
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.schema import TextNode
@@ -129,15 +129,55 @@ def test_attribution_searches_the_whole_index(
     assert sorted(asked[0]) == sorted(POISON + FACTS)
 
 
-def test_the_embedding_model_of_the_settings_is_the_default(
+async def test_the_model_that_the_index_was_built_with_is_the_default(
     index: VectorStoreIndex, embedding: WordEmbedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    others = WordEmbedding()
+    monkeypatch.setattr(Settings, "_embed_model", others)
+    for ask in ("sync", "async"):
+        embedding.texts.clear()
+        made = RAGGuardPostprocessor.from_index(index, on_error="raise")
+        if ask == "sync":
+            made.postprocess_nodes(nodes(), query_str=QUERY)
+        else:
+            await made.apostprocess_nodes(nodes(), query_str=QUERY)
+        assert set(embedding.texts) == {*FACTS, *POISON}
+    assert others.texts == others.queries == []
+    named = RAGGuardPostprocessor.from_index(index, embed_model=others, on_error="raise")
+    named.postprocess_nodes(nodes(), query_str=QUERY)
+    assert set(others.texts) == {*FACTS, *POISON}
+
+
+async def test_the_settings_are_not_asked_for_the_model_of_an_index_that_has_one(
+    index: VectorStoreIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(settings: Any) -> None:
+        raise ImportError("`llama-index-embeddings-openai` package not found")
+
+    monkeypatch.setattr(type(Settings), "embed_model", property(missing))
+    made = RAGGuardPostprocessor.from_index(index, top_n=3, store=quarantine())
+    assert texts(made.postprocess_nodes(nodes(), query_str=QUERY)) == FACTS[:3]
+    assert texts(await made.apostprocess_nodes(nodes(), query_str=QUERY)) == FACTS[:3]
+
+
+def test_the_embedding_model_of_the_settings_serves_an_index_without_one(
+    embedding: WordEmbedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
     monkeypatch.setattr(Settings, "_embed_model", embedding)
-    embedding.texts.clear()
-    made = RAGGuardPostprocessor.from_index(index, on_error="raise")
+    made = RAGGuardPostprocessor.from_index(SummaryIndex([]), on_error="raise")
     made.postprocess_nodes(nodes(), query_str=QUERY)
     assert set(embedding.texts) == {*FACTS, *POISON}
+
+
+def test_a_retriever_of_llama_index_filters_nothing(index: VectorStoreIndex) -> None:
+    # The README says so; when it is no longer true, this says that the README may change.
+    guard = RAGGuardPostprocessor.from_index(index, store=quarantine())
+    retriever = index.as_retriever(similarity_top_k=10, node_postprocessors=[guard])
+    found = retriever.retrieve(QUERY)
+    assert set(texts(found)) == {*FACTS, *POISON}
+    assert set(texts(guard.postprocess_nodes(found, query_str=QUERY))) == set(FACTS)
 
 
 def test_the_embedding_model_goes_by_the_name_of_llama_index(

@@ -70,7 +70,8 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
 
         Args:
             index: The index that the query engine reads.
-            embed_model: The index's embedding model; None means `Settings.embed_model`.
+            embed_model: The index's embedding model; None takes the one that the index was built
+                with, or `Settings.embed_model` where it has none.
             top_n: As the attribute.
             tenant: As the attribute.
             **guard_options: Everything that `Guard` takes, except `embedder`.
@@ -86,13 +87,14 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
         require_tenant(tenant)
         if "embedder" in guard_options:
             raise InvalidInputError(
-                "the guard judges in the index's own vector space; leave embedder= out, and pass "
-                "the index's embedding model as embed_model= if it is not Settings.embed_model"
+                "the guard judges in the index's own vector space; leave embedder= out, or pass "
+                "the index's embedding model as embed_model= if it is not the one it was built with"
             )
 
         guard_options.setdefault("retrieve", _IndexSearch(index))
-        embedder = Settings.embed_model if embed_model is None else embed_model
-        guard = Guard(embedder=embedder, **guard_options)
+        # Settings last, and only then: they make a model that may not even be installed.
+        model = getattr(index, "_embed_model", None) if embed_model is None else embed_model
+        guard = Guard(embedder=Settings.embed_model if model is None else model, **guard_options)
         return cls(guard=guard, top_n=top_n, tenant=tenant)
 
     def __getstate__(self) -> dict[str, Any]:
