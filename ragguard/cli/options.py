@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from ragguard.errors import InvalidInputError, StoreError
 
 if TYPE_CHECKING:
     from ragguard.audit.records import AuditStore
+
+_SMALLEST_DATABASE = 512  # bytes: a page of SQLite's
 
 
 def flag(name: str, help: str, **settings: Any) -> Any:
@@ -85,33 +88,53 @@ def source(help: str) -> Any:
 
 @contextmanager
 def opened_store(
-    url: str, *, create: bool = False, tenant: str | None = None
+    url: str, *, create: bool = False, live: bool = False, tenant: str | None = None
 ) -> Iterator[AuditStore]:
     """Open an audit store, as a tenant sees it (None: the default one), and close it again.
 
     With `create` a SQLite file that is not there is made. A command that only reads leaves that
-    off: a mistyped path would otherwise look like a store without events.
+    off: a mistyped path would otherwise look like a store without events. It also reads a file that
+    it may not write, unless it is `live`: stays open, and has to see what others write.
     """
     from ragguard.audit import open_store
 
     if not create:
         require_there(url)
+        url = url if live else _readable(url)
     with closing(open_store(url)) as store:
         yield store.of_tenant(tenant)
 
 
 def require_there(url: str) -> None:
-    """Raise `StoreError` where `url` names a SQLite file that is not there."""
-    from ragguard.audit.engines import store_url
-
-    where = store_url(url)
-    file = str(where.database)
-    if where.get_backend_name() != "sqlite" or file.startswith("file:") or Path(file).exists():
+    """Raise `StoreError` where `url` names a SQLite file that is not there, or that is empty."""
+    file = _sqlite_file(url)
+    # SQLite would take a file of a byte for a new database; it refuses others that are none.
+    if file is None or (file.exists() and file.stat().st_size >= _SMALLEST_DATABASE):
         return
     raise StoreError(
         f"there is no audit store at {file}; check the path, or file a first event with "
         "`ragguard report`"
     )
+
+
+def _readable(url: str) -> str:
+    """Return `url`, or where SQLite may not make its files beside the store one without them."""
+    file = _sqlite_file(url)
+    if file is None or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+        return url
+    # A log beside it holds what was written last, and somebody may be writing.
+    there = file.resolve()
+    logged = there.with_name(f"{there.name}-wal").exists()
+    return f"sqlite:///{there.as_uri()}?mode=ro&uri=true" + ("" if logged else "&immutable=1")
+
+
+def _sqlite_file(url: str) -> Path | None:
+    from ragguard.audit.engines import store_url
+
+    where = store_url(url)
+    file = str(where.database)
+    on_file = where.get_backend_name() == "sqlite" and not file.startswith("file:")
+    return Path(file) if on_file else None
 
 
 class DefaultListGroup(TyperGroup):

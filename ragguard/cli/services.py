@@ -257,7 +257,7 @@ def review(
     settings = Settings(alpha, measure)
     owner = options.login_name()
     hosts = (*_LOOPBACK, host, *(served_as or ()))
-    with options.opened_store(store) as opened, _listening(host, port) as listening:
+    with options.opened_store(store, live=True) as opened, _listening(host, port) as listening:
         here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         app = review_app(opened, access, settings=settings, hosts=hosts, owner=owner, tenant=tenant)
         config = uvicorn.Config(

@@ -1,8 +1,13 @@
 """`ragguard store`."""
 
 import json
+import os
 import sqlite3
+from pathlib import Path
 
+import pytest
+
+from ragguard.audit import Event, open_store
 from ragguard.audit.schema import HEAD
 
 
@@ -50,3 +55,45 @@ def test_a_store_that_is_not_there_is_not_made(run, tmp_path):
     assert done.exit_code == 3
     assert "there is no audit store" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", ["", "x", '{"query": "When?"}\n', "no database\n" * 99])
+def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(run, tmp_path, content):
+    file = tmp_path / "empty.jsonl"
+    file.write_text(content)
+    for command in ("events", "quarantine", "verdicts", "audit"):
+        done = run(command, "list", "--store", file)
+        assert (done.exit_code, done.stdout) == (3, "")
+        assert "check th" in done.stderr
+    assert file.read_text() == content
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.fixture
+def unwritable(store_url, tmp_path, monkeypatch):
+    """The folder of a store that must not be written, as seen by root as well."""
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and allowed(path, mode))
+    return tmp_path
+
+
+def test_what_cannot_be_written_is_read_without_a_file_beside_it(run, store_url, unwritable):
+    (unwritable / "link.db").symlink_to("audit.db")
+    there = set(unwritable.iterdir())
+    for name in ("audit.db", "link.db"):
+        for command in ("events list", "quarantine list", "verdicts list", "audit verify"):
+            done = run(*command.split(), "--store", unwritable / name)
+            assert (done.exit_code, done.stderr) == (0, "")
+            assert "e-done" in done.stdout or command in ("verdicts list", "audit verify")
+    done = run("quarantine", "undo", "--event", "e-done", "--store", unwritable / "audit.db")
+    assert done.exit_code == 3
+    assert "readonly database; check that the path" in done.stderr
+    assert set(unwritable.iterdir()) == there
+
+
+def test_what_cannot_be_written_is_read_with_what_another_writes(run, store_url, unwritable):
+    writer = open_store(store_url)
+    writer.add_event(Event("e-new", "Where?", "There."))
+    assert Path(f"{unwritable / 'audit.db'}-wal").exists()
+    assert "e-new" in run("events", "list", "--store", store_url).stdout
+    writer.close()
