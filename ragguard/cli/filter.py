@@ -46,6 +46,9 @@ def filter_traffic(
     ] = None,
     tenant: options.Tenant = None,
     k: options.K = None,
+    max_ms: Annotated[
+        float, typer.Option(min=1, help="Milliseconds of processor time that a query may take.")
+    ] = 50,
     fail_on_attack: Annotated[
         bool, options.flag("--fail-on-attack", "Exit with 1 if any query was attacked.")
     ] = False,
@@ -75,6 +78,7 @@ def filter_traffic(
             mode=mode,
             calibration=calibration,
             store=store,
+            max_ms=max_ms,
         ) as guard,
     ):
         # A bar and verdicts on one terminal would overwrite each other.
@@ -94,7 +98,8 @@ def filter_traffic(
             else:
                 write_json(_to_dict(retrieval.query, verdict), out, indent=None)
             if verdict.error is not None:
-                complain(f"{retrieval.place}: could not be judged: {verdict.error}")
+                why = verdict.error.replace("max_ms", "--max-ms")
+                complain(f"{retrieval.place}: could not be judged: {why}")
     complain(_totals(seen, mode))
     if seen["errors"]:
         raise typer.Exit(OPERATIONAL)

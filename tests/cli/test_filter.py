@@ -120,6 +120,24 @@ def test_a_query_that_could_not_be_judged_is_kept_named_and_fails(
     assert "Traceback" in run("--debug", "filter", jsonl("t.jsonl", clean)).stderr
 
 
+def test_more_time_is_an_option_that_the_complaint_names(run, jsonl, monkeypatch):
+    spent = []
+
+    def is_spent(budget):
+        spent.append(budget._half_s)
+        return True
+
+    monkeypatch.setattr("ragguard.inline.budget.Budget.spent", is_spent)
+    path = jsonl("t.jsonl", {"query": "When was it lit?", "passages": ["The mill. " * 900, "No."]})
+    result = run("filter", path, "--max-ms", 80)
+    assert result.exit_code == 3
+    assert "raise --max-ms, or give shorter" in result.stderr
+    assert set(spent) == {0.04}
+    refused = run("filter", path, "--max-ms", 0)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--max-ms" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
