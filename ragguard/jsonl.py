@@ -85,7 +85,7 @@ def passage_from_json(value: Any, place: str) -> Passage:
         _missing(place, value)
     for name, (is_one, wanted) in _FIELDS.items():
         if not is_one(value.get(name)) and (name == "text" or value.get(name) is not None):
-            _expected(place, f'"{name}" to be {wanted}', _kind(value[name]))
+            _expected(place, f'"{name}" to be {wanted}', _got(name, value[name]))
     id_, embedding = value.get("id"), value.get("embedding")
     return Passage(
         value["text"],
@@ -111,7 +111,8 @@ def require_fields(value: Any, place: str, **fields: type) -> None:
         _expected(place, wanted, _kind(value))
     for name, kind in fields.items():
         if name not in value:
-            _expected(place, wanted, f'one without "{name}"')
+            hint = f'; rename "{other}"' if (other := _OTHER_NAMES.get(name)) in value else ""
+            _expected(place, wanted, f'one without "{name}"{hint}')
         if not isinstance(value[name], kind):
             _expected(place, wanted, f'one whose "{name}" is {_kind(value[name])}')
 
@@ -121,7 +122,7 @@ def _kind(value: Any) -> str:
     return _KINDS.get(type(value), type(value).__name__)
 
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK, _GZIP = b"\xef\xbb\xbf", b"\x1f\x8b"
 _KINDS = {
     dict: "an object",
     list: "a list",
@@ -142,6 +143,10 @@ def _parsed(raw: bytes, place: str, wanted: str) -> Any:
     try:
         return json.loads(raw.decode("utf-8"), parse_constant=_reject_constant)
     except UnicodeDecodeError as error:
+        if raw.startswith(_GZIP):
+            raise InvalidInputError(
+                f"{place}: this is gzip; run gunzip on the file, or: zcat FILE | ragguard filter -"
+            ) from error
         raise InvalidInputError(
             f"{place}: byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8; "
             "convert the file to UTF-8"
@@ -206,11 +211,25 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+_OTHER_NAMES = {"text": "page_content", "passages": "contexts", "query": "question"}
+
+
+def _got(name: str, value: Any) -> str:
+    """Return what stands where a field's value should; of a vector, which entry is no number."""
+    if name != "embedding" or not isinstance(value, list):
+        return _kind(value)
+    for number, one in enumerate(value, start=1):
+        if not _is_number(one):
+            wrong = "not finite" if type(one) in (int, float) else _kind(one)
+            return f"one whose number {number} is {wrong}"
+    return "an empty list"
+
+
 def _missing(place: str, value: dict[str, Any]) -> NoReturn:
     if "query" in value and "passages" in value:
         advice = "this is traffic as `ragguard filter` reads it; pass one passage a line"
-    elif "page_content" in value:
-        advice = 'rename "page_content"'
+    elif (other := _OTHER_NAMES["text"]) in value:
+        advice = f'rename "{other}"'
     else:
         advice = "add it"
     raise InvalidInputError(f'{place}: expected "text", which is not there; {advice}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -12,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import passage_from_json, read_json, read_lines
+from ragguard.jsonl import passage_from_json, read_json, read_lines, require_fields
 
+_VECTOR = 'f:1: expected "embedding" to be a list of finite numbers'
 LINE = "f:2: expected one JSON value on the line, but "
 
 _VALUES = st.recursive(
@@ -113,12 +115,46 @@ def test_null_counts_as_absent():
         ({"text": "a", "embedding": ["1"]}, 'f:1: expected "embedding" to be a list of finite'),
         ({"text": "a", "embedding": [[1]]}, 'f:1: expected "embedding" to be a list of finite'),
         ({"text": "a", "embedding": [1e999]}, 'f:1: expected "embedding" to be a list of fini'),
+        ({"text": "a", "embedding": []}, f"{_VECTOR}, one at least, got an empty list"),
+        (
+            {"text": "a", "embedding": [1, "1"]},
+            f"{_VECTOR}, one at least, got one whose number 2 is a",
+        ),
+        (
+            {"text": "a", "embedding": [1, 2, None]},
+            f"{_VECTOR}, one at least, got one whose number 3 is null",
+        ),
+        (
+            {"text": "a", "embedding": [1, -1e999, []]},
+            f"{_VECTOR}, one at least, got one whose number 2 is not finite",
+        ),
     ],
 )
 def test_refuses_what_is_no_passage(value, message):
     with pytest.raises(InvalidInputError) as caught:
         passage_from_json(value, "f:1")
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["t.jsonl.gz", "<stdin>"])
+def test_what_is_compressed_is_told(name):
+    packed = io.BytesIO(gzip.compress(b'{"query": "q", "passages": []}\n'))
+    with pytest.raises(InvalidInputError, match=f"^{name}:1: this is gzip; run gunzip on .* zcat"):
+        list(read_lines(packed, name))
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ({"query": "q", "contexts": []}, 'got one without "passages"; rename "contexts"'),
+        ({"question": "q", "contexts": []}, 'got one without "query"; rename "question"'),
+        ({"query": "q", "texts": []}, 'got one without "passages"'),
+    ],
+)
+def test_a_field_by_another_name_is_named(value, hint):
+    with pytest.raises(InvalidInputError) as caught:
+        require_fields(value, "f:1", query=str, passages=list)
+    assert str(caught.value).endswith(hint)
 
 
 def test_reads_one_document(tmp_path):
