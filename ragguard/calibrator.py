@@ -122,7 +122,10 @@ class Calibrator:
         """Do what `Guard.save_calibration` does."""
         if self.adopted is None:
             raise CalibrationError("the guard has no calibration of its own; call calibrate first")
-        save_calibration(self.adopted, require_path("path", path))
+        try:
+            save_calibration(self.adopted, require_path("path", path))
+        except CalibrationError as error:
+            raise CalibrationError(f"{error}; pass a path that can be written") from error
 
     @property
     def change(self) -> Change:

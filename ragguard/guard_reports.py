@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ragguard.arguments import require_tenant, require_text
 from ragguard.attribution.result import Attribution
 from ragguard.audit.answers import answer_of
+from ragguard.audit.memory import MemoryStore
 from ragguard.background.reports import MAX_PASSAGES, as_event, said
 from ragguard.errors import (
     AttributionPendingError,
@@ -250,8 +251,12 @@ class Feedback:
                 f"event {event_id} is not attributed yet; pass timeout= to wait for it"
             )
         raise AttributionTimeoutError(
-            f"event {event_id} was not attributed within {left:g} s; "
-            "ask again later, or start `ragguard worker --knowledge-base` on the store"
+            f"event {event_id} was not attributed within {left:g} s; ask again later, or "
+            + (
+                "pass a longer timeout="
+                if isinstance(self._parts.store, MemoryStore)  # which no worker sees
+                else "start `ragguard worker --knowledge-base` on the store"
+            )
         )
 
     def retry(self, event_id: str, *, tenant: str | None = None) -> bool:

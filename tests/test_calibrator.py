@@ -57,6 +57,13 @@ def test_another_judge_comes_with_every_calibration():
     assert p_value(by_traffic, embedder) == p_value(calibrator(first).filter, embedder)
 
 
+def test_a_file_that_cannot_be_written(tmp_path):
+    made = calibrator()
+    made.adopt_traffic(QUERIES, None, force=True)
+    with pytest.raises(CalibrationError, match=r"cannot write .*; pass a path that"):
+        made.save(tmp_path / "missing" / "c.json")
+
+
 def test_what_is_refused_changes_nothing():
     given = own(19)
     made = calibrator(given)

@@ -263,8 +263,8 @@ def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry
     ]
     if not matches:
         raise QuarantineNotFoundError(
-            f"no quarantined passage has the id or key {name!r}; "
-            "`ragguard quarantine list` shows what there is"
+            f"no quarantined passage has the id or key {name!r}; `ragguard quarantine list` shows "
+            "what there is, and of a key 8 characters are needed"
         )
     if len(matches) > 1:
         keys = ", ".join(entry.key[:12] for entry in matches[:5])

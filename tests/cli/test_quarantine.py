@@ -62,6 +62,13 @@ def test_one_unknown_target_changes_nothing(run, store_url, target):
     assert _statuses(store_url)["x"] == ("quarantined", None)
 
 
+def test_too_little_of_a_key_is_told_how_much_it_takes(run, store_url):
+    result = run("quarantine", "confirm", KEY[:4], "--store", store_url)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith("of a key 8 characters are needed\n")
+    assert run("quarantine", "confirm", KEY[:8], "--store", store_url).exit_code == 0
+
+
 def test_an_ambiguous_target_names_the_keys(run, store_url):
     store = open_store(store_url)
     store.add_quarantine([QuarantineEntry("f" * 32, "x", "another text under x", "why")])
