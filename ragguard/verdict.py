@@ -101,6 +101,9 @@ class Verdict:
         # Of two threads that ask at once both get the list that was there first.
         return self.__dict__.setdefault("evidence", explain())
 
+    def __hash__(self) -> int:
+        return hash((self.attacked, self.p_value, *self.kept, *self.dropped))
+
     def __repr__(self) -> str:
         shown = f"attacked={self.attacked}, p_value={self.p_value:.4g}"
         counts = f"kept={len(self.kept)}, dropped={len(self.dropped)}, marked={len(self.marked)}"

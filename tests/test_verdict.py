@@ -4,9 +4,10 @@ import copy
 import pickle
 from dataclasses import FrozenInstanceError, asdict, replace
 
+import numpy as np
 import pytest
 
-from ragguard import Evidence, Verdict
+from ragguard import Evidence, Passage, Verdict
 
 EVIDENCE = [Evidence("a", "none", 0.0, "nothing", {"prompt_injection": 0.0}, -6.0, flagged=False)]
 
@@ -37,6 +38,17 @@ def test_a_verdict_can_be_copied_before_anybody_read_it(copied):
     assert asdict(made([]))["evidence"] == [asdict(EVIDENCE[0])]
     shown = "attacked=False, p_value=1, kept=0, dropped=0, marked=0, mode='filter'"
     assert repr(made([])) == f"Verdict({shown})"
+
+
+def test_equal_verdicts_are_one_in_a_set_and_keep_their_words_to_themselves():
+    calls, seen = [], set()
+    for one in (made(calls), Verdict([], [], False, 1.0, EVIDENCE), Verdict([], [], True, 0.1, [])):
+        seen.add(one)
+        assert one in seen
+    assert len(seen) == 2
+    assert len({hash(made(calls)), hash(made(calls))}) == 1
+    kept = Verdict([Passage("a", embedding=np.ones(3), metadata={"of": []})], [], False, 1.0, [])
+    assert {kept: 1}[pickle.loads(pickle.dumps(kept))] == 1
 
 
 def test_a_verdict_is_frozen_and_has_no_other_attributes():
