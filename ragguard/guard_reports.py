@@ -6,7 +6,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from itertools import islice
 from numbers import Real
 from os import PathLike
@@ -16,8 +15,7 @@ from typing import TYPE_CHECKING
 from ragguard.arguments import require_tenant, require_text
 from ragguard.attribution.result import Attribution
 from ragguard.audit.answers import answer_of
-from ragguard.audit.memory import MemoryStore
-from ragguard.background.reports import MAX_PASSAGES, as_event, said
+from ragguard.background.reports import MAX_PASSAGES, as_event, as_text, said, said_or_type
 from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,
@@ -183,7 +181,10 @@ class Feedback:
             raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
         parts, whose = self._parts, require_tenant(tenant)
         unread: list[str] = []
-        query, response = _said("query", query, unread), _said("response", response, unread)
+        query, response = (
+            said_or_type("query", query, unread),
+            said_or_type("response", response, unread),
+        )
         seen: Sequence[Passage] = parts.seen.recall(query, whose, response)
         if passages is not None:
             try:
@@ -192,12 +193,12 @@ class Feedback:
                 some = passages if whole else islice(passages, MAX_PASSAGES + 1)
                 seen = as_passages(some)
             except Exception as error:  # a lazy sequence may raise anything
-                unread.append(f"passages: {printable(_as_text(error)[:_CHARS])}")
+                unread.append(f"passages: {printable(as_text(error)[:_CHARS])}")
         event = as_event(
             query,
             response,
             seen,
-            None if reporter is None else _as_text(reporter),
+            None if reporter is None else as_text(reporter),
             quarantine_version=parts.quarantine.version,
             tenant=whose,
             unread=unread,
@@ -251,12 +252,8 @@ class Feedback:
                 f"event {event_id} is not attributed yet; pass timeout= to wait for it"
             )
         raise AttributionTimeoutError(
-            f"event {event_id} was not attributed within {left:g} s; ask again later, or "
-            + (
-                "pass a longer timeout="
-                if isinstance(self._parts.store, MemoryStore)  # which no worker sees
-                else "start `ragguard worker --knowledge-base` on the store"
-            )
+            f"event {event_id} was not attributed within {left:g} s; pass a longer timeout=, or "
+            "where the store is a database start `ragguard worker --knowledge-base` on it"
         )
 
     def retry(self, event_id: str, *, tenant: str | None = None) -> bool:
@@ -285,21 +282,3 @@ class Feedback:
         done = self._parts.store.of_tenant(tenant).retry_events([event_id]) if is_settled else []
         worker.wake()
         return bool(done)
-
-
-def _said(name: str, given: object, unread: list[str]) -> str:
-    try:
-        with suppress(ValueError):  # an int of 5,000 digits
-            given = str(given) if isinstance(given, Real) else given
-        return said(name, given)
-    except InvalidInputError as error:
-        unread.append(str(error))
-        return f"<{type(given).__name__}>"
-
-
-def _as_text(given: object) -> str:
-    try:
-        # Not a str with methods of its own, and of a member of an enumeration its value.
-        return str.__str__(given if isinstance(given, str) else str(given))
-    except Exception:  # whatever its __str__ raises: an int of 5,000 digits has none
-        return f"<{type(given).__name__}>"

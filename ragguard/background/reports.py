@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from numbers import Real
 
 from ragguard.attribution.model_calls import read_answer
 from ragguard.audit.fair_queueing import lane_of
@@ -44,6 +46,26 @@ def said(name: str, given: object) -> str:
     if text is None:
         raise InvalidInputError(f"{name}: a {type(given).__name__}, {NO_TEXT}")
     return str.__str__(text)  # a subclass may compare and read as it likes
+
+
+def said_or_type(name: str, given: object, unread: list[str]) -> str:
+    """Return what `said` returns, or of a number its digits; else the type, and why to `unread`."""
+    try:
+        with suppress(ValueError):  # an int of 5,000 digits
+            given = str(given) if isinstance(given, Real) else given
+        return said(name, given)
+    except InvalidInputError as error:
+        unread.append(str(error))
+        return f"<{type(given).__name__}>"
+
+
+def as_text(given: object) -> str:
+    """Return the `str()` of anything, or where that fails its type."""
+    try:
+        # Not a str with methods of its own, and of a member of an enumeration its value.
+        return str.__str__(given if isinstance(given, str) else str(given))
+    except Exception:  # whatever its __str__ raises: an int of 5,000 digits has none
+        return f"<{type(given).__name__}>"
 
 
 def as_event(

@@ -69,7 +69,7 @@ def attribute(
 ) -> None:
     """Search a knowledge base for the passages responsible for a wrong response.
 
-    Runs RAGOrigin with the proxy that `ragguard info` names; no text leaves this machine. Per
+    Runs RAGOrigin with the proxy that `ragguard info` names; nothing leaves this machine. Per
     passage in scope it shows the embedding similarity (ES), the semantic correlation (SC) and the
     generation influence (GC), both in nats per token, and the responsibility (RS).
     """

@@ -193,8 +193,9 @@ def _parity(parity: Any) -> str:
 
 
 def _providers() -> list[str]:
+    from ragguard.embedding.onnx import load_runtime
+
     try:
-        import onnxruntime
+        return list(load_runtime().get_available_providers())
     except ImportError:
         return []
-    return list(onnxruntime.get_available_providers())

@@ -136,10 +136,18 @@ def _max_length(folder: Path) -> int:
     return int(told.get("max_seq_length") or 256)
 
 
+def load_runtime() -> Any:
+    """Import ONNX Runtime, which tells its makers of its use only if the environment says so."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
+
 def require_tokenizer(what: str) -> Any:
     """Return the class that reads `tokenizer.json`; `what` needs it, and ONNX Runtime."""
     try:
-        import onnxruntime  # noqa: F401
+        load_runtime()
         from tokenizers import Tokenizer
     except ImportError as error:
         raise MissingExtraError(what, "onnx") from error
@@ -161,8 +169,7 @@ def open_session(
     busy one they take the time that others need, half of it in a generator with two threads.
     Raises `failure` if the graph cannot be loaded, or a provider is not available.
     """
-    import onnxruntime
-
+    onnxruntime = load_runtime()
     wanted = _ON_CPU if providers is None else list(providers)
     names = [one if isinstance(one, str) else one[0] for one in wanted]
 

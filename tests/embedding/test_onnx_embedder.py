@@ -1,6 +1,7 @@
 """The ONNX embedder, on graphs that the test builds: a table of word vectors, and their mean."""
 
 import json
+import os
 import shutil
 from contextlib import suppress
 from itertools import chain
@@ -17,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from ragguard import Guard  # noqa: E402
 from ragguard.embedding import Embedder, OnnxEmbedder  # noqa: E402
-from ragguard.embedding.onnx import length_buckets  # noqa: E402
+from ragguard.embedding.onnx import length_buckets, load_runtime  # noqa: E402
 from ragguard.errors import EmbeddingError, MissingExtraError  # noqa: E402
 
 TABLE = np.array(
@@ -265,3 +266,12 @@ def test_batches_hold_no_more_tokens_than_may_be(lengths, tokens, rows):
 def test_texts_of_like_length_share_a_batch():
     assert list(length_buckets([20, 300, 21, 20, 290], 8, little_padding)) == [[0, 3, 2], [4, 1]]
     assert list(length_buckets([5, 5, 5], 2, little_padding)) == [[0, 1], [2]]
+
+
+@pytest.mark.parametrize(("set_to", "kept"), [(None, "1"), ("0", "0")])
+def test_the_runtime_tells_nobody_of_its_use_unless_told_to(monkeypatch, set_to, kept):
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    if set_to is not None:
+        monkeypatch.setenv("ORT_DISABLE_TELEMETRY", set_to)
+    assert load_runtime().__name__ == "onnxruntime"
+    assert os.environ["ORT_DISABLE_TELEMETRY"] == kept
