@@ -164,7 +164,7 @@ def _asks(text: str, at: int, end: int) -> bool:
 class _Form(NamedTuple):
     find: Callable[[str], str]
     usual: float = USUAL
-    least: float = 0.0  # of the query's content; what holds more repeats as expected
+    alone: bool = False  # only what holds 3/4 of the query, and 3/4 of which is the query
 
 
 _FORMS: Mapping[str, _Form] = {
@@ -172,7 +172,7 @@ _FORMS: Mapping[str, _Form] = {
     "heading": _Form(heading),
     "lines": _Form(first_lines),
     "field": _Form(field),
-    "title": _Form(title, _NEARLY_ALL, _REPEATS),
+    "title": _Form(title, _NEARLY_ALL, alone=True),
 }
 
 
@@ -198,7 +198,7 @@ def repeats_as_expected(
     asked = frozenset[str]() if "to" in query.sequence[1:2] else INTERROGATIVES & query.distinct
     asks = not query.names  # what is named other pages name as well
     weights: dict[str, float] = {}
-    for form, (_, usual, least) in _FORMS.items():
+    for form, (_, usual, alone) in _FORMS.items():
         has = [row for row in range(size) if form in found[row]]
         repeating = [row for row in rows if form in found[row]]
         if not repeating or (len(has) < LEAST and not query.names):  # as of most sets
@@ -219,10 +219,15 @@ def repeats_as_expected(
             line = heads and "\n" in found[row][form]
             if heads and not line and not asked.isdisjoint(said[row]):
                 continue
-            named = query.names and not (asked or least) and held[row] >= _REPEATS
-            if named and enough:
+            repeats = held[row] >= _REPEATS
+            named = query.names and not asked and repeats
+            if named and enough and not alone:
                 return np.ones(k, dtype=np.bool_)
-            expected[row] |= held[row] > least if enough else named and line
+            nothing_else = len(said[row] & query.distinct) >= _REPEATS * len(said[row])
+            if enough and not alone:
+                expected[row] |= held[row] > 0.0
+            elif enough or (named and line):
+                expected[row] |= repeats and nothing_else
     return expected if expected.any() else None
 
 

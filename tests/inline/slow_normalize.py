@@ -145,9 +145,12 @@ def strewn(asked, said, lead, much):
     n, last = len(asked), len(said) - 1
     places = places_of(asked, said, 10, range(len(said))) if much else None
     asking = INTERROGATIVES.intersection(asked) or FIRST.intersection(asked[:1])
-    if not places or all(
-        asked[at] in asking or places[at + 1] == places[at] + 1 for at in range(n - 1)
-    ):
+    gaps, own = 0, set()
+    for at in range(n - 1) if places else ():
+        gaps += asked[at] not in asking and places[at + 1] > places[at] + 1
+        own.update(said[places[at] + 1 : places[at + 1]])
+    own &= {word for word in asked if word not in STOP_WORDS} or set(asked)
+    if gaps == 0 or (gaps == 1 and own):
         found = places_of(asked, said[lead:], 2, (0, 1))
         places = [lead + at for at in found] if found else None
     if not places:

@@ -108,8 +108,9 @@ def _rejoined_words(passage: TokenizedPassage) -> tuple[str, ...]:
 def strewn(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
     """Undo words between the question's; of what asks little at the beginning or the end alone.
 
-    A word that asks may stand by itself in front of the rest: "What a question! If Ann had ...". Of
-    what names something none are: "the tallest tower in Skerrin is" names it as any page does.
+    A word that asks may stand by itself in front of the rest: "What a question! If Ann had ...". If
+    its own words stand between, one gap is not enough: "Who won the prize? This year's prize ...".
+    Of what names something none are: "the tallest tower in Skerrin is" names it as any page does.
     """
     if query.names:
         return None
@@ -117,7 +118,8 @@ def strewn(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage
     lead, last = leading_label(said, query.distinct), len(said) - 1
     places = _places(asked, said, _STREWN) if _asks_much(query) else ()
     steps = zip(asked, pairwise(places), strict=False)
-    if not any(then - at > 1 for word, (at, then) in steps if word not in query.asking):
+    gaps = sum([then - at > 1 for word, (at, then) in steps if word not in query.asking])
+    if gaps <= _has_between(query.content, said, places):
         places = [lead + at for at in _places(asked, said[lead:], _BETWEEN, _AT_AN_END)] or [
             last - at for at in _places(asked[::-1], said[::-1], _BETWEEN, _AT_AN_END)[::-1]
         ]
@@ -130,6 +132,11 @@ def strewn(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage
     if end >= last:
         return passage.rewritten((*said[:begin], *between, *said[end:], *asked))
     return passage.rewritten((*said[:begin], *asked, *between, *said[end:]))
+
+
+def _has_between(words: Container[str], said: Sequence[str], places: Sequence[int]) -> bool:
+    between = set(range(places[0], places[-1])).difference(places) if places else ()
+    return any(said[at] in words for at in between)
 
 
 def _asks_much(query: TokenizedQuery) -> bool:
