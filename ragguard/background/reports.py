@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from numbers import Real
 
-from ragguard.attribution.model_calls import read_answer
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import Event
 from ragguard.errors import InvalidInputError
@@ -38,6 +37,10 @@ def said(name: str, given: object) -> str:
     Raises:
         InvalidInputError: It is none; `name` is what it should have been.
     """
+    if isinstance(given, str):
+        return str.__str__(given)  # a subclass may compare and read as it likes
+    from ragguard.attribution.model_calls import read_answer
+
     try:
         answers = (given, getattr(given, "response", None))  # LlamaIndex's engines have the latter
         text = next((read for read, _ in map(read_answer, answers) if read is not None), None)
@@ -45,7 +48,7 @@ def said(name: str, given: object) -> str:
         text = None
     if text is None:
         raise InvalidInputError(f"{name}: a {type(given).__name__}, {NO_TEXT}")
-    return str.__str__(text)  # a subclass may compare and read as it likes
+    return str.__str__(text)
 
 
 def said_or_type(name: str, given: object, unread: list[str]) -> str:
