@@ -171,12 +171,13 @@ class Decisions:
             )
         require_names(event=event, reporter=reporter, actor=actor)
         self._end_events(event, reporter, None if since is None else as_utc(since))
-        if event is not None and not self.accused(event=event):
+        found = self.accused(event=event, reporter=reporter, since=since)
+        if not found and event is not None and not self.accused(event=event):
             self._store.event(event)  # a slip of the pen must not look like success
         change, only = self._store.set_quarantine_status, _DECIDABLE["lapsed"]
         done = [
             change(one.key, "lapsed", actor=actor, said=said, only=only)
-            for one in self.accused(event=event, reporter=reporter, since=since)
+            for one in found
             if one.status in only
         ]
         return [one for one in done if one.status == "lapsed"]
