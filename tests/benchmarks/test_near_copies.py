@@ -67,8 +67,8 @@ def test_what_is_published():
     for (part, name), share in shares.items():
         if part.startswith("honest") and name not in AGAIN:
             assert round(share, 3) <= 0.005
-    said = claim("docs/operations.md", "what near copies cost")
-    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    said = claim("docs/reports.md", "what near copies cost")
+    page = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
     by_hand = shares["honest beside a wrongly quarantined page", "put there by hand"]
     assert f"put there by hand | {100 * by_hand:.1f} %" in page
     for name in AGAIN:

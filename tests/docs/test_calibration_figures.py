@@ -16,7 +16,7 @@ from ragguard.inline.admission import (
 from ragguard.inline.calibration_file import gate_threshold
 from tests.docs.claims import ROOT, claim
 
-OPERATIONS, ATTACKER = "docs/operations.md", "docs/attacker.md"
+CALIBRATION, ATTACKER = "docs/calibration.md", "docs/attacker.md"
 REASONS = ("attacked", "step", "reference")
 KINDS = ("planted", "asked", "asked, highest")
 STEPWISE = "asked, step by step"
@@ -27,8 +27,8 @@ def rows(name):
 
 
 def test_the_constants():
-    assert f"{MAX_STEP:g} nat " in claim(OPERATIONS, "step")
-    said = claim(OPERATIONS, "reference attacks")
+    assert f"{MAX_STEP:g} nat " in claim(CALIBRATION, "step")
+    said = claim(CALIBRATION, "reference attacks")
     assert f"{len(reference_attacks())} attacks" in said
     assert f"{100 * REFERENCE_SHARE:.0f} %" in said
 
@@ -40,7 +40,7 @@ def test_where_small_steps_end(with_reference):
     found = np.sort(scores[scores >= gate_threshold(None, 0.01, K, with_reference=with_reference)])
     # The highest threshold at which enough is found: the score of the last that may be lost.
     end = found[int(len(found) * (1 - REFERENCE_SHARE) + 1e-9)]
-    for said in (claim(OPERATIONS, "reference attacks"), claim(ATTACKER, "where small steps end")):
+    for said in (claim(CALIBRATION, "reference attacks"), claim(ATTACKER, "where small steps end")):
         assert f"{end:.1f} nats for k = 5" in said
 
 
@@ -48,7 +48,7 @@ def test_contaminated_records():
     found = rows("contamination")
     taught = [row for row in found if row["kind"] in KINDS]
     assert {row["share"] for row in taught} == {0.01, 0.012, 0.05, 0.2}
-    said = claim(OPERATIONS, "contaminated records")
+    said = claim(CALIBRATION, "contaminated records")
     as_it_is = [row for row in taught if row["way"] == "as it is"]
     refused, draws = (sum(row[name] for row in as_it_is) for name in ("refused", "draws"))
     assert f"{refused} of {draws} calibrations were refused" in said
@@ -74,6 +74,6 @@ def test_honest_calibrations():
     for row in rows("honest_calibrations"):
         share = 1 - sum(row[name] for name in REASONS) / row["draws"]
         accepted.setdefault(row["kind"] == "public retrieval results", []).append(share)
-    said = claim(OPERATIONS, "honest calibrations")
+    said = claim(CALIBRATION, "honest calibrations")
     for shares in accepted.values():
         assert f"{100 * min(shares):.0f} to {100 * max(shares):.0f} %" in said
