@@ -11,10 +11,10 @@ page that repeats the query; a planted text repeats it among passages of another
 form is usual, its repetition speaks less against a passage (`scoring.EXPECTED` nats).
 
 The forms are `questions`, `heading`, `first_lines`, `field` and `title`; the last is usual where
-4/5 have it, and expected where it holds 3/4 of the query, since much prose begins so. What repeats
-the query, in whatever spelling, is no company, or what is planted would make itself usual. Nor is a
-heading in one line with the text that has an interrogative of the query: that is a question without
-its mark.
+4/5 have it, and expected where it holds 3/4 of the query and little else, since much prose begins
+so. What repeats the query, in whatever spelling, is no company, or what is planted would make
+itself usual. Nor is a heading in one line with the text that has an interrogative of the query:
+that is a question without its mark.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
 interrogative before it. And where a page has the name for its heading that is the query, the others

@@ -242,7 +242,8 @@ def respelled(asked, said, odd):
 def normalized(asked, text, much=False):
     """The words of a passage, with the question's in place of what means them.
 
-    `much` says whether the question asks, in six words or more; None: it names something.
+    `much` says whether the question asks, in six words or more; None: it names something, or asks
+    nothing in fewer.
     """
     from slow_signals import lead_in
 

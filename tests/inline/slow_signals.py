@@ -460,9 +460,12 @@ def expected_of(query, texts, row):
 
 
 def asks_much(query):
-    """Whether a query asks, in six words or more, and tells nothing; None if it names something."""
+    """Whether a query asks, in six words or more, and tells nothing.
+
+    None if it names something, or asks nothing in fewer.
+    """
     read = tokenize_query(query)
-    if read.names:
+    if read.names or (not read.asking and read.length < 6):
         return None
     return len(read.sequence) >= 6 and bool(read.asking) and not read.tells
 

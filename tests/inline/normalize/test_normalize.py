@@ -174,6 +174,18 @@ def test_of_what_names_something_no_words_between_are_looked_for():
     assert read(said, asked) == "who owns tallest tower skerrin the in ann does"
 
 
+def test_of_a_few_key_words_with_a_question_mark_no_words_between_are_looked_for():
+    said = "the tallest tower in skerrin is old"
+    for asked, meant in (("tallest tower Skerrin?", said), ("¿torre vieja de Skerrin?", None)):
+        query = tokenize_query(asked)
+        assert not query.names
+        assert not query.asking
+        assert read(meant or said, query) == (meant or said)
+    spanish = tokenize_query("¿quién construyó la torre vieja de Skerrin?")
+    written = "quién construyó la x torre vieja y de skerrin ann"
+    assert " ".join(spanish.sequence) in read(written, spanish)
+
+
 def test_a_word_that_asks_may_stand_in_front_of_what_repeats_the_rest():
     asked = tokenize_query("what if Ann had not built the pier")
     said = "what a question if ann had not built the pier it would be gone by now"
