@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from ragguard.arguments import require_names
@@ -235,9 +234,10 @@ def _require(
 def _of_release(
     entry: QuarantineEntry, ended_at: datetime | None = None, ended_by: str | None = None
 ) -> Allowance:
-    why, text = "released from quarantine", entry.text[:SHOWN]
-    made = Allowance(entry.key, "", "allowed", why, text, entry.actor, entry.updated_at)
-    return replace(made, ended_at=ended_at, ended_by=ended_by)
+    why, text, since = "released from quarantine", entry.text[:SHOWN], entry.updated_at
+    return Allowance(
+        entry.key, "", "allowed", why, text, entry.actor, since, None, ended_at, ended_by
+    )
 
 
 def _named(target: Target) -> str:

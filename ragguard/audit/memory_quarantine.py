@@ -27,7 +27,7 @@ from ragguard.audit.quarantine import (
     not_in_quarantine,
     utc_now,
 )
-from ragguard.audit.trail import of_allowance, of_entry, of_lapse
+from ragguard.audit.trail import Change, of_allowance, of_entry, of_lapse
 from ragguard.audit.watch import announce
 from ragguard.errors import InvalidInputError
 
@@ -97,12 +97,8 @@ class MemoryQuarantine(MemoryRecords):
                 if entry.key not in self._mine.entries:
                     new.setdefault(entry.key, _in_utc(entry))
             fresh = list(new.values())
-            if fresh:
-                self._holdings.to_change(self.tenant)  # which may refuse it: before it is told
-            head = self._append([of_entry(one, self.tenant) for one in fresh])
-            for one in fresh:
-                self._keep(one, changes=True)
-            self._holdings.version += any(one.status in HELD + SPARED for one in fresh)
+            told = [of_entry(one, self.tenant) for one in fresh]
+            head = self._keep([(one, one.status in HELD + SPARED) for one in fresh], told)
         announce(self.place, self.tenant, head, fresh)
         return len(fresh)
 
@@ -113,13 +109,7 @@ class MemoryQuarantine(MemoryRecords):
             load = Load.of(mine.values(), entries[:1], now)
             known = {one.key: mine[one.key] for one in entries if one.key in mine}
             found, told = decided_all(entries, known, limits, load, now, self.tenant)
-            kept = [one for one in found if one.kept]
-            if kept:
-                self._holdings.to_change(self.tenant)
-            head = self._append(told)
-            for one in kept:
-                self._keep(one.entry, changes=one.quarantined)
-            self._holdings.version += any(one.quarantined for one in found)
+            head = self._keep([(one.entry, one.quarantined) for one in found if one.kept], told)
         announce(self.place, self.tenant, head, (one.entry for one in found if one.quarantined))
         return found
 
@@ -158,10 +148,8 @@ class MemoryQuarantine(MemoryRecords):
             if only is not None and entry.status not in only:
                 return entry
             changed = replace(entry, status=status, updated_at=utc_now(), actor=actor, until=None)
-            changes = matters(entry.status, status)
-            head = self._append([of_entry(changed, self.tenant, said, entry.status)])
-            self._keep(changed, changes=changes)
-            self._holdings.version += changes
+            told = [of_entry(changed, self.tenant, said, entry.status)]
+            head = self._keep([(changed, matters(entry.status, status))], told)
         announce(self.place, self.tenant, head, [changed])
         return changed
 
@@ -259,9 +247,17 @@ class MemoryQuarantine(MemoryRecords):
         """What this tenant has; not to be changed where it has nothing yet."""
         return self._holdings.by_tenant.get(self.tenant) or _Holding()
 
-    def _keep(self, entry: QuarantineEntry, *, changes: bool) -> None:
-        version = self._holdings.version + 1 if changes else None
-        self._holdings.to_change(self.tenant).keep(entry, version)
+    def _keep(
+        self, kept: Sequence[tuple[QuarantineEntry, bool]], told: Sequence[Change]
+    ) -> str | None:
+        """Keep entries, each with whether the filter is told of it; return the trail's head."""
+        if kept:
+            self._holdings.to_change(self.tenant)  # which may refuse it: before it is told
+        head, version = self._append(told), self._holdings.version + 1
+        for entry, is_told in kept:
+            self._mine.keep(entry, version if is_told else None)
+        self._holdings.version += any(is_told for _, is_told in kept)
+        return head
 
 
 def _in_utc(entry: QuarantineEntry) -> QuarantineEntry:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 from ragguard.inline.fingerprints import is_current, signature
-from ragguard.inline.quarantined import Allowed
+from ragguard.inline.quarantined import Allowed, Quarantined
 
 QuarantineStatus = Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"]
 Reporters = tuple[str | None, ...]
@@ -183,17 +183,19 @@ class QuarantineChanges:
     tenants: Mapping[str, QuarantineChanges] = field(default_factory=dict)
     unconfirmed: frozenset[str] = frozenset()
 
-    def applied_to(self, keys: frozenset[str]) -> frozenset[str]:
-        """Return the keys of now, from those of the earlier version."""
-        return self.held if self.complete else (keys - self.released) | self.held
+    def applied_to(self, before: Quarantined) -> Quarantined:
+        """Return what is held now, from what was at the earlier version."""
 
-    def spared_of(self, keys: frozenset[str]) -> frozenset[str]:
-        """Return the spared keys of now, from those of the earlier version."""
-        return self._others(keys) | self.spared
+        def others(keys: frozenset[str]) -> frozenset[str]:
+            return frozenset() if self.complete else keys - self.held - self.released
 
-    def unconfirmed_of(self, keys: frozenset[str]) -> frozenset[str]:
-        """Return the unconfirmed keys of now, from those of the earlier version."""
-        return self._others(keys) | self.unconfirmed
+        return before.changed(
+            others(before.keys) | self.held,
+            self.signatures,
+            others(before.spared) | self.spared,
+            self.allowed,
+            others(before.unconfirmed) | self.unconfirmed,
+        )
 
     def with_entries(
         self, entries: Sequence[Any], signatures: Mapping[str, bytes], allowed: Allowed | None
@@ -209,9 +211,6 @@ class QuarantineChanges:
             allowed=allowed,
             unconfirmed=frozenset(e.key for e in by_event if e.status in UNCONFIRMED),
         )
-
-    def _others(self, keys: frozenset[str]) -> frozenset[str]:
-        return frozenset() if self.complete else keys - self.held - self.released
 
 
 class QuarantineStore(Protocol):

@@ -172,14 +172,7 @@ def _after(changes: QuarantineChanges, held: Mapping[str, Quarantined]) -> dict[
     """Return what is held by tenant after changes; named tenants that have nothing are left out."""
     found = {"": held[""]} if changes.complete else dict(held)
     for tenant, one in {**changes.tenants, "": changes}.items():
-        before = held.get(tenant, _NOTHING)
-        found[tenant] = after = before.changed(
-            one.applied_to(before.keys),
-            one.signatures,
-            one.spared_of(before.spared),
-            one.allowed,
-            one.unconfirmed_of(before.unconfirmed),
-        )
+        found[tenant] = after = one.applied_to(held.get(tenant, _NOTHING))
         if tenant and not (after.keys or after.spared or after.allowed):
             del found[tenant]
     return found
