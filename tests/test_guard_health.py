@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 
 import pytest
 
@@ -10,16 +9,10 @@ from ragguard import Guard
 from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.content import content_key
 from ragguard.errors import StoreError
+from tests.processes import eventually
 
 QUESTION = "When does the ferry leave?"
 PASSAGES = ["The pier is of oak.", "Geese nest on the fort.", "The mill stood by the ford."]
-
-
-def eventually(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 class Remote:

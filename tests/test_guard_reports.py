@@ -60,9 +60,6 @@ class FakeAttributor:
             reason="it holds the response",
         )
 
-    async def aattribute(self, query, response, retrieve):
-        return self.attribute(query, response, retrieve)
-
 
 class Blocking(FakeAttributor):
     def __init__(self):

@@ -26,9 +26,6 @@ class Attributor:
             raise ConnectionError("no model answers")
         return Attribution(query, response, "fake", [], [], 0, "model", self.says)
 
-    async def aattribute(self, query, response, retrieve):
-        return self.attribute(query, response, retrieve)
-
 
 @pytest.fixture
 def attributor():

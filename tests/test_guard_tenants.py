@@ -1,9 +1,6 @@
 """Two tenants on one guard: what one reports, quarantines or allows, the other never meets."""
 
 import pickle
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from enum import Enum
@@ -22,6 +19,7 @@ from ragguard.errors import (
     InvalidInputError,
     QuarantineNotFoundError,
 )
+from tests.processes import output, spawn
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
@@ -298,8 +296,7 @@ def test_a_worker_in_another_process_accuses_in_the_events_tenant(kind, new_url)
         store.add_event(
             as_event(QUESTION, "1911", [Passage(LIE)], "ann", quarantine_version=0, tenant=tenant)
         )
-    command = [sys.executable, "-c", textwrap.dedent(WORKER), url]
-    subprocess.run(command, check=True, timeout=WAIT)
+    output(spawn(WORKER, url))
     with Guard(store=url) as guard:
         guard.confirm(Passage(LIE), tenant="acme")
         assert dropped(guard, "acme") == [LIE]

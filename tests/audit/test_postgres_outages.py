@@ -2,9 +2,6 @@
 
 import logging
 import os
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 
@@ -15,19 +12,13 @@ from ragguard.audit import QuarantineEntry, open_store
 from ragguard.content import content_key
 from ragguard.errors import StoreError
 from tests.audit.tcp_proxy import Proxy
+from tests.processes import eventually, output, spawn
 
 pytestmark = pytest.mark.postgres
 
 QUESTION = "When does the ferry leave?"
 PASSAGES = ["The pier is of oak.", "Geese nest on the fort.", "The mill stood by the ford."]
 LONG = 60.0
-
-
-def eventually(condition, seconds=LONG):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def entry(text):
@@ -44,7 +35,7 @@ def quarantine_elsewhere(url, text):
         store.add_quarantine([QuarantineEntry(content_key(sys.argv[2]), "p", sys.argv[2], "r")])
         store.close()
         """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code), url, text], check=True)
+    output(spawn(code, url, text))
 
 
 def dropped(guard):
@@ -175,13 +166,7 @@ def test_the_interpreter_ends_while_the_server_hangs(proxied, proxy):
         sys.stdin.readline()
         guard.report("When does the ferry leave?", "at nine")
         """
-    child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code), proxied],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    child = spawn(code, proxied)
     assert child.stdout.readline() == "up\n"
     proxy.hang()
     _, stderr = child.communicate("go\n", timeout=30.0)

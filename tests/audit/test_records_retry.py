@@ -1,7 +1,5 @@
 """Events that are put back to be attributed again, in memory, SQLite and PostgreSQL."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -10,6 +8,7 @@ from ragguard import Passage
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, MemoryStore
 from ragguard.errors import EventNotFoundError
+from tests.processes import begin, output, spawn
 
 
 def event(event_id, **fields):
@@ -116,22 +115,9 @@ def test_two_processes_at_once_put_back_each_once(open_sql, sql_url):
         "import sys; from ragguard.audit import open_store; store = open_store(sys.argv[1]); "
         "print('ready', flush=True); sys.stdin.readline(); print(len(store.retry_events()))"
     )
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, sql_url],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    for one in both:
-        assert one.stdout.readline() == "ready\n"
-    for one in both:
-        one.stdin.write("\n")
-        one.stdin.flush()
-    counts = [int(one.communicate(timeout=60)[0]) for one in both]
-    assert sum(counts) == len(names)
+    both = [spawn(code, sql_url) for _ in range(2)]
+    begin(*both)
+    assert sum(int(output(one)) for one in both) == len(names)
     assert {one.attempts for one in store.events(status="pending", limit=300)} == {0}
     assert len({store.claim_event(lease_s=3600).id for _ in names}) == len(names)
 

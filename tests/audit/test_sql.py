@@ -1,7 +1,5 @@
 import os
-import subprocess
 import sys
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,19 +9,7 @@ from ragguard import Passage
 from ragguard.audit import Event, QuarantineChanges, QuarantineEntry, open_store
 from ragguard.audit.sql import SqlStore
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
-
-
-def python(code, *args):
-    """Run a program with warnings as errors and return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    return done.stdout
+from tests.processes import output, python, spawn
 
 
 def test_a_path_and_its_url_are_the_same_store(tmp_path, monkeypatch):
@@ -330,28 +316,15 @@ def test_processes_that_open_a_new_store_together(sql_url, open_sql):
     code = """
         import sys
         from ragguard.audit import open_store
-        sys.stdin.readline()
         store = open_store(sys.argv[1])
         for _ in range(20):
             store.add_counts({"a": 1, "b": 1})
             store.add_counts({"b": 1, "a": 1})
         store.close()
         """
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(code), sql_url],
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4)
-    ]
+    children = [spawn(code, sql_url) for _ in range(4)]
     for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    for child in children:
-        _, stderr = child.communicate(timeout=120)
-        assert child.returncode == 0, stderr
+        output(child)
     assert open_sql().counts() == {"a": 160, "b": 160}
 
 
@@ -423,7 +396,7 @@ def test_no_sqlite_connection_is_open_during_a_fork(tmp_path):
         os.wait()
         store.close()
         """,
-        str(tmp_path / "audit.db"),
+        tmp_path / "audit.db",
     )
     assert printed.split() == ["True", "False"]
 

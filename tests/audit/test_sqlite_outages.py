@@ -6,11 +6,7 @@ import os
 import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
-import textwrap
 import threading
-import time
 
 import pytest
 
@@ -18,17 +14,11 @@ from ragguard import Guard
 from ragguard.audit import Event, QuarantineEntry, open_store
 from ragguard.content import content_key
 from ragguard.errors import StoreError
+from tests.processes import eventually, output, spawn
 
 QUESTION = "When does the ferry leave?"
 PASSAGES = ["The pier is of oak.", "Geese nest on the fort.", "The mill stood by the ford."]
 LONG = 60.0
-
-
-def eventually(condition):
-    deadline = time.monotonic() + LONG
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def entry(text):
@@ -208,14 +198,9 @@ def test_a_full_disk_is_an_error_and_nothing_is_lost_once_there_is_room(tmp_path
         print(waiting > 0, verdict.error, found == set(ids), guard.health().reports_lost)
         guard.close()
         """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "audit.db")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.stdout == "True None True 0\n", done.stderr
-    assert "the store fails" in done.stderr
+    stdout, stderr = spawn(code, tmp_path / "audit.db").communicate(timeout=120)
+    assert stdout == "True None True 0\n", stderr
+    assert "the store fails" in stderr
 
 
 @pytest.mark.slow
@@ -255,10 +240,7 @@ def test_a_long_read_stops_neither_queries_nor_the_quarantine(guard, path):
         from ragguard.audit import QuarantineEntry, open_store
         open_store(sys.argv[1]).add_quarantine([QuarantineEntry(sys.argv[2], "p", "t", "r")])
         """
-    subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), str(path), content_key(PASSAGES[0])],
-        check=True,
-    )
+    output(spawn(code, path, content_key(PASSAGES[0])))
     eventually(lambda: dropped(guard) == PASSAGES[:1])
     assert reader.is_alive()
     assert other.is_alive()

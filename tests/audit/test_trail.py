@@ -3,9 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from datetime import timedelta
@@ -33,6 +30,7 @@ from ragguard.audit.trail_check import check
 from ragguard.background import Policy
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, StoreError
+from tests.processes import begin, output, spawn
 
 SECRET, OTHER = "5" * 32, "6" * 32
 TEXT = "Marek Dove built the pier, they say."
@@ -324,27 +322,14 @@ WRITER = """
 
 
 def writer(url, name, count, until=""):
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(WRITER), url, name, str(count), str(until)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def started(*processes):
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
+    return spawn(WRITER, url, name, count, until)
 
 
 @pytest.mark.slow
 def test_two_processes_that_write_at_once_do_not_fork_the_chain(sql_url, open_sql, tmp_path):
     store, enough = open_sql(), tmp_path / "enough"
     both = [writer(sql_url, name, 10_000, enough) for name in "ab"]
-    started(*both)
+    begin(*both)
 
     def changes():
         return sum(a.actor != b.actor for a, b in pairwise(store.trail()))
@@ -355,8 +340,7 @@ def test_two_processes_that_write_at_once_do_not_fork_the_chain(sql_url, open_sq
         time.sleep(0.05)
     enough.touch()
     for process in both:
-        process.communicate(timeout=120)
-        assert process.returncode == 0
+        output(process)
     rows = store.trail()
     assert changes() >= 3, "they did not write at once"
     assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
@@ -368,7 +352,7 @@ def test_killed_writers_leave_a_whole_trail(sql_url, open_sql):
     store = open_sql()
     for run in range(4):
         process = writer(sql_url, f"{run}x", 100_000)
-        started(process)
+        begin(process)
         for _ in range(7 * run + 3):
             process.stdout.readline()
         os.kill(process.pid, signal.SIGKILL)

@@ -1,28 +1,18 @@
 import gc
 import logging
 import os
-import subprocess
-import sys
-import textwrap
-import time
 
 import pytest
 
 from ragguard.audit import MemoryStore, QuarantineEntry, QuarantineWatch, open_store
 from ragguard.errors import InvalidInputError, StoreError
+from tests.processes import eventually, output, spawn
 
 NEVER = 3600.0
 
 
 def entry(key):
     return QuarantineEntry(key, "p", "t", "r")
-
-
-def eventually(condition):
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 class PolledStore(MemoryStore):
@@ -115,7 +105,7 @@ def test_the_thread_sees_another_process(sql_url, open_sql, watch_of):
         store.close()
         """
     for key in ("k", "l"):
-        subprocess.run([sys.executable, "-c", textwrap.dedent(code), sql_url, key], check=True)
+        output(spawn(code, sql_url, key))
         eventually(lambda key=key: watch.keys() >= {key})
 
 
@@ -211,10 +201,4 @@ def test_a_fork_keeps_watching_and_no_thread_keeps_a_process(sql_url, open_sql):
         os.write(write, b"x")
         print(os.waitpid(pid, 0)[1], watch.refresh())
         """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), sql_url],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.stdout == "0 frozenset({'k'})\n", done.stderr
+    assert output(spawn(code, sql_url)) == "0 frozenset({'k'})\n"

@@ -50,9 +50,6 @@ class Listing:
         self.seen = [passage.text for passage in retrieve(query, self.limit)]
         return Attribution(query, response, "listing", [], [], 0, "unclear", "listed", {"n": 1})
 
-    async def aattribute(self, query, response, retrieve):
-        return self.attribute(query, response, retrieve)
-
 
 def store_with(*texts, event_id="earlier", status="quarantined"):
     store = MemoryStore()

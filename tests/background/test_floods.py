@@ -22,9 +22,6 @@ class Fast:
     def attribute(self, query, response, retrieve):
         return Attribution(query, response, "fast", [], [], 0, "unclear", "nobody")
 
-    async def aattribute(self, query, response, retrieve):
-        return self.attribute(query, response, retrieve)
-
 
 class Blaming(Fast):
     def attribute(self, query, response, retrieve):

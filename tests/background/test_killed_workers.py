@@ -5,15 +5,13 @@ the version of the quarantine counts every change, so two effects of one event w
 """
 
 import random
-import subprocess
-import sys
-import textwrap
 import time
 
 import pytest
 
 from ragguard import Passage
 from ragguard.audit import Event, open_store
+from tests.processes import spawn
 
 EVENTS, KILLS, WORKERS = 120, 4, 3
 WORK = """
@@ -45,16 +43,14 @@ WORK = """
 
 
 def start(url):
-    command = [sys.executable, "-c", textwrap.dedent(WORK), url]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    process = spawn(WORK, url)
     process.stdout.readline()
     return process
 
 
 def kill(process):
     process.kill()
-    process.wait()
-    process.stdout.close()
+    process.communicate()
 
 
 @pytest.mark.slow

@@ -1,6 +1,4 @@
 import logging
-import subprocess
-import sys
 import textwrap
 import threading
 
@@ -10,6 +8,8 @@ from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.background import Worker
 from ragguard.errors import EventLostError, EventNotFoundError, InvalidInputError, StoreError
+from tests import processes
+from tests.processes import begin, output
 
 LONG = 60.0
 
@@ -691,22 +691,8 @@ store = open_store(sys.argv[1])
 """
 
 
-def spawn(code, *args, **options):
-    return subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + textwrap.dedent(code), *args],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
-
-
-def output(child):
-    stdout, stderr = child.communicate(timeout=120)
-    assert child.returncode == 0, stderr
-    assert not stderr
-    return stdout
+def spawn(code, *args):
+    return processes.spawn(PRELUDE + textwrap.dedent(code), *args)
 
 
 @pytest.mark.slow
@@ -729,11 +715,7 @@ def test_processes_attribute_each_event_once(sql_url, open_sql):
         store.close()
         """
     children = [spawn(code, sql_url, name) for name in "abc"]
-    for child in children:
-        assert child.stdout.readline() == "ready\n"
-    for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
+    begin(*children)
     for child in children:
         output(child)
     assert store.counts() == {f"{name}-{i}": 1 for name in "abc" for i in range(20)}
