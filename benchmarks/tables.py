@@ -25,12 +25,12 @@ PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name 
 """The documents that hold tables."""
 
 _OWN_NAME = (
-    *("attribution", "proxies", "gpu", "cost", "query_forms", "longer_queries", "languages"),
-    *("unseen_manner", "wrapped", "signal_worth"),
+    *("attribution", "cost", "query_forms", "languages", "unseen_manner", "wrapped"),
+    "signal_worth",
 )
 _MODULES = {
     **{"judged": "report.judge", "cells": "protocol", "pairs": "transfer", "clean": "inline"},
-    **{"attack": "inline", "speed": "real_model", "admission_clean": "admission"},
+    **{"attack": "inline", "admission_clean": "admission"},
     **{name: name for name in _OWN_NAME},
 }
 """By section, the module whose `tables` makes the tables of a result that has this section."""

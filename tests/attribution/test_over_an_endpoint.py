@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import real_model
 from benchmarks.attributors import influence_score, ragforensics_smollm2
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
 from ragguard.passage import Passage
@@ -95,10 +94,3 @@ def test_the_plugins_ask_the_exported_model(folder, monkeypatch):
     assert (sampled.details["calls"], judged.details["calls"]) == (25, 3)
     # Two tokens of random weights are neither yes nor no.
     assert len(judged.details["unreadable"]) == 3
-
-
-def test_speed_counts_what_is_read_and_written(folder):
-    found = real_model.speed(folder, 1)
-    assert (found["threads"], found["written"]) == (1, 64)
-    assert found["read"] > 100
-    assert all(found[name] > 0 for name in ("scope_s", "read_s", "written_s"))
