@@ -7,13 +7,14 @@ nothing is reported on what was chosen on.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.datasets.records import DATASETS, texts_in, values
+from benchmarks.datasets.records import DATASETS, load_file, texts_in, values
 from benchmarks.fit_manner import FOLDS
 from benchmarks.forms import FORMS
 from ragguard.admission.batch import Batch, edge_hashes, sketches
@@ -102,18 +103,16 @@ def knowledge_bases(folder: Path, half: int) -> list[KnowledgeBase]:
 
 
 def _retrieved(folder: Path, name: str, half: int) -> KnowledgeBase:
-    base, others = KnowledgeBase(name), set()
-    for number, record in enumerate(values(folder, name)):
-        fold = number // 2 % FOLDS
-        texts = [hit["text"] for hit in record["hits"]]
-        if number % 2 == half:
-            base.clean.update({text: fold for text in texts if text not in base.clean})
-            for kind, planted in record.get("poison", {}).items():
-                for form in _PLANTED:
-                    put = FORMS[form]
-                    base.plant(kind, form, fold, [put(record["question"], one) for one in planted])
-        else:
-            others.update(texts)
+    base, path = KnowledgeBase(name), folder / f"{name}.jsonl"
+    if not path.is_file():
+        return base
+    data = load_file(path, name)
+    for position, record in enumerate(data.report if half else data.choosing):
+        fold = position % FOLDS
+        base.clean.update({text: fold for text in record.hits if text not in base.clean})
+        for (kind, texts), form in product(record.poison.items(), _PLANTED):
+            base.plant(kind, form, fold, [FORMS[form](record.question, one) for one in texts])
     if half:
+        others = {text for record in data.choosing for text in record.hits}
         base.clean = {text: fold for text, fold in base.clean.items() if text not in others}
     return base

@@ -40,14 +40,13 @@ _STATING = 2
 class Event:
     """A question, the wrong answer to it that is reported, and the passages behind it, best first.
 
-    Of the planted texts `poison` is responsible; those that are `ignored` count neither way.
+    The planted texts, `poison`, are responsible.
     """
 
     question: str
     wrong: str
     ranked: tuple[Passage, ...]
     poison: frozenset[str]
-    ignored: frozenset[str] = frozenset()
 
     def retrieve(self, query: str, limit: int) -> Sequence[Passage]:
         """Return the `limit` best passages; the query is the event's."""
@@ -77,9 +76,7 @@ def outcome(event: Event, attribution: Attribution) -> dict[str, int]:
     Planted texts are `found` or `missed`, others `wronged` or `spared`; and `out_of_scope`.
     """
     pairs = [
-        (score.passage.text in event.poison, score.responsible)
-        for score in attribution.scores
-        if score.passage.text not in event.ignored
+        (score.passage.text in event.poison, score.responsible) for score in attribution.scores
     ]
     return {
         "found": pairs.count((True, True)),
@@ -210,14 +207,6 @@ def answers(ranked: Sequence[Passage], poison: Collection[str], wrong: str) -> b
     return sum(text in poison and says(text, wrong) for text in read) >= _STATING
 
 
-def event(record: Record, base: KnowledgeBase, poison: Sequence[str]) -> Event | None:
-    """Return the event of an attack on a question, or None if it did not get through."""
-    ranked = base.ranked(record.question, poison)
-    if not answers(ranked, poison, record.wrong):
-        return None
-    return Event(record.question, record.wrong, ranked, frozenset(poison))
-
-
 def clean_event(record: Record, base: KnowledgeBase) -> Event:
     """Return the event in which the wrong answer is reported though nothing was planted."""
     return Event(record.question, record.wrong, base.ranked(record.question, ()), frozenset())
@@ -230,9 +219,10 @@ def poisoned_events(
     for kind in record.poison:
         texts = chosen(record, kind, seed)
         for form in DEFAULT_FORMS:
-            found = event(record, base, in_form(record, form, texts))
-            if found is not None:
-                yield kind, form, found
+            poison = in_form(record, form, texts)
+            ranked = base.ranked(record.question, poison)
+            if answers(ranked, poison, record.wrong):
+                yield kind, form, Event(record.question, record.wrong, ranked, frozenset(poison))
 
 
 def single_events(record: Record, base: KnowledgeBase, seed: int) -> Iterator[tuple[str, Event]]:
@@ -244,12 +234,3 @@ def single_events(record: Record, base: KnowledgeBase, seed: int) -> Iterator[tu
             ranked = base.ranked(record.question, poison)
             if any(passage.text in poison for passage in ranked[:TOP_K]):
                 yield form, Event(record.question, record.wrong, ranked, frozenset(poison))
-
-
-def of_one_kind(record: Record, base: KnowledgeBase, seed: int) -> Record | None:
-    """Return the record with one main kind alone that gets through, drawn by the seed, or None."""
-    through = {kind for kind, _, _ in poisoned_events(record, base, seed) if kind in MAIN_KINDS}
-    if not through:
-        return None
-    kind = Random(f"{seed} {record.question}").choice(sorted(through))
-    return replace(record, poison={kind: record.poison[kind]})

@@ -29,8 +29,8 @@ _OWN_NAME = (
     "signal_worth",
 )
 _MODULES = {
-    **{"judged": "report.judge", "cells": "protocol", "pairs": "transfer", "clean": "inline"},
-    **{"attack": "inline", "admission_clean": "admission"},
+    **{"cells": "protocol", "pairs": "transfer", "clean": "inline", "attack": "inline"},
+    "admission_clean": "admission",
     **{name: name for name in _OWN_NAME},
 }
 """By section, the module whose `tables` makes the tables of a result that has this section."""

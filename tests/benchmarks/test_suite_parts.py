@@ -11,7 +11,6 @@ from benchmarks.metrics.matching import judged, place, refuses
 from benchmarks.plugins import ROOMS, known
 from benchmarks.readers.base import Answer, Kept, Prompt
 from benchmarks.readers.likelihood import READER
-from benchmarks.report import judge
 from ragguard.errors import GenerationError, InvalidInputError
 
 FIDELITIES = {"original", "reduced", "released texts", "templated"}
@@ -252,13 +251,3 @@ def test_a_model_behind_an_endpoint_is_asked(tmp_path):
         reader.answer(Prompt("Who built it?", ()))
     with pytest.raises(InvalidInputError, match="name it in full"):
         ENDPOINT.make("model")
-
-
-def test_the_judge_is_held_against_labels():
-    names = ("right", "judged_right", "attacked", "judged_attacked")
-    rows = [
-        dict(zip(names, row, strict=True)) for row in [(1, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 1)]
-    ]
-    (table,) = judge.tables({"judged": rows})
-    assert table.rows[0] == ("right", "3", "2", "1", "50.0 %", "0.0 %", "33.3 %")
-    assert table.rows[1] == ("the attacker's", "3", "1", "1", "0.0 %", "0.0 %", "0.0 %")
