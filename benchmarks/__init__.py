@@ -1,1 +1,17 @@
-"""The offline benchmark: `python -m benchmarks --data DIR`. See README.md for what it measured."""
+"""The offline benchmark: `python -m benchmarks --data DIR`. See README.md for what it measured.
+
+Where to look, by what is asked:
+
+- suites, every attack against every defence: `suites/` says which cells, `cells`, `running`,
+  `measuring`, `blame` and `retrieval` run them, `plugins` finds what is in `attacks/`, `defences/`,
+  `attributors/` and `readers/`, and `report/` makes the tables and the page (`suite_command`);
+- sections: `inline` (clean, attack), `attribution` and `cost`, started by `sections`;
+- one question each: `transfer`, `protocol` with `peers`, `languages`, `query_forms`, `wrapped`,
+  `false_reports`, `near_copies` and `admission`;
+- what is shipped: `fit_class_bigram`, `fit_manner`, `fit_suspicion`, `make_calibration`,
+  `fit_admission` and `make_reference`, with `fitting/`;
+- the code itself: `golden` (answers that are frozen), `trace` (modules that a query enters), and
+  `picture` of the demo;
+- what all share: `datasets/`, `embedders`, `forms` of the question, `misgeneration` (wrong answers
+  and who is to blame), `metrics/`, `command` (options and result), `tables` (pages).
+"""

@@ -30,8 +30,8 @@ from scipy.special import expit
 
 from benchmarks.command import ERRORS, Data, Out, script, tracked
 from benchmarks.datasets import Dataset
+from benchmarks.datasets.reading import READING, WRITTEN, load_with_reading
 from benchmarks.datasets.records import texts_in, values
-from benchmarks.reading import READING, WRITTEN, load_with_reading
 from ragguard.inline.features import manner
 from ragguard.inline.features.manner import BUCKETS, STEP, WINDOW, MannerModel, buckets_of, windows
 from ragguard.inline.features.prose import as_prose, prose_tokens, sentence_tokens

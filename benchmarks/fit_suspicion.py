@@ -15,13 +15,13 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.command import ERRORS, Data, script, tracked
+from benchmarks.datasets.reading import load_choosing
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import fit_folds
 from benchmarks.fitting.detectors import cross_scores, fit_detectors
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
 from benchmarks.fitting.samples import Samples, samples
 from benchmarks.measuring import embedder_of
-from benchmarks.reading import load_choosing
 from ragguard.inline.scoring import BY_HAND, Detector
 
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from benchmarks.command import ERRORS, Data, Out, script, tracked
 from benchmarks.datasets import Dataset
+from benchmarks.datasets.reading import load_with_reading
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fitting.detectors import fit_detectors
 from benchmarks.fitting.offsets import shifted
 from benchmarks.fitting.samples import Samples, samples, signals_of
 from benchmarks.measuring import embedder_of
-from benchmarks.reading import load_with_reading
 from benchmarks.report.table import Table, as_is, as_rich
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder

@@ -23,14 +23,14 @@ from benchmarks.datasets import OWN, Dataset, Record, skerrin
 from benchmarks.datasets.annotated import annotated
 from benchmarks.datasets.manual import key_words, pages
 from benchmarks.datasets.nearest import nearest
+from benchmarks.datasets.reading import load_with_reading
 from benchmarks.datasets.records import texts_in, values
 from benchmarks.embedders import built_in
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.reading import load_with_reading
+from benchmarks.metrics.scored import SETTINGS, Scored, place_of, setting_of, unranked
 from benchmarks.report.table import Row, Rows, Table, as_is, grouped, listed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from benchmarks.scored import SETTINGS, Scored, place_of, setting_of, unranked
 from ragguard.embedding import Embedder
 from ragguard.inline.tokens import tokenize_query
 

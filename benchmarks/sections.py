@@ -19,11 +19,11 @@ from benchmarks.command import (
     embedders_for,
 )
 from benchmarks.datasets import skerrin
+from benchmarks.datasets.reading import load_with_reading
 from benchmarks.defences.contenders import PACKAGE, all_defences, package_version
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.forms import FORMS
 from benchmarks.misgeneration import Selection
-from benchmarks.reading import load_with_reading
 from benchmarks.tables import tables
 
 SECTIONS = ("clean", "attack", "attribution", "cost")

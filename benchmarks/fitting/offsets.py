@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.datasets.reading import WRITTEN
 from benchmarks.fitting.samples import Samples
-from benchmarks.reading import WRITTEN
 from ragguard.inline.scoring import BY_HAND, Detector
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.datasets import Dataset, Record
+from benchmarks.datasets.reading import WRITTEN
 from benchmarks.fit_manner import FOLDS, under
 from benchmarks.forms import FITTED_FORMS
-from benchmarks.reading import WRITTEN
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.features import SIGNALS, signal_matrix

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.datasets import Dataset, Record
-from benchmarks.reading import READING, load_reading, load_with_reading
+from benchmarks.datasets.reading import READING, load_reading, load_with_reading
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
 
