@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
+from benchmarks.datasets.reading import load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score, with_manner
@@ -22,7 +23,6 @@ from benchmarks.fitting.offsets import ALPHA, offsets
 from benchmarks.fitting.samples import PLANS, Plan, Samples, drawn, samples, thinned
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.reading import load_with_reading
 from benchmarks.report.table import Table
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.features import SIGNALS

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset
+from benchmarks.datasets.reading import load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import Folds, groups, rounded, under
 from benchmarks.fitting.offsets import ALPHA
-from benchmarks.reading import load_with_reading
 from benchmarks.report.table import Table, crossed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.inline.features import SIGNALS, signal_matrix

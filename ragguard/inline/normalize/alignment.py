@@ -110,8 +110,8 @@ def strewn(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage
 
     A word that asks may stand by itself in front of the rest: "What a question! If Ann had ...". If
     its own words stand between, one gap is not enough: "Who won the prize? This year's prize ...".
-    Of what names something, or asks nothing in a few words ("tallest tower Skerrin?"), none are: "the
-    tallest tower in Skerrin is" names it as any page does.
+    Of what names something, or asks nothing in a few words ("tallest tower Skerrin?"), none are:
+    "the tallest tower in Skerrin is" names it as any page does.
     """
     if query.names or (not query.asking and query.length < _MANY_WORDS):
         return None
