@@ -24,7 +24,7 @@ class LangChainStore(Adapter):
     def retrieve(self, query: str, limit: int) -> list[Passage]:
         if limit < 1:
             return []
-        options = {**self._options, **self._before_filter()}
+        options = {**self._options, **before_filter(self._store, self._options)}
         try:
             scored = ask(self._store, "similarity_search_with_score", query, k=limit, **options)
         except NotImplementedError:
@@ -63,10 +63,11 @@ class LangChainStore(Adapter):
         metadatas = [dict(passage.metadata) for passage in passages]
         ask(self._store, "add_texts", texts, metadatas=metadatas, ids=ids)
 
-    def _before_filter(self) -> dict[str, int]:
-        """LangChain's FAISS filters what it has fetched, of which it fetches 20 by default."""
-        total = getattr(getattr(self._store, "index", None), "ntotal", None)
-        search = getattr(self._store, "similarity_search_with_score", None)
-        if self._options.get("filter") is None or not isinstance(total, int) or search is None:
-            return {}
-        return {"fetch_k": total} if "fetch_k" in inspect.signature(search).parameters else {}
+
+def before_filter(store: Any, options: Mapping[str, Any]) -> dict[str, int]:
+    """Return how much LangChain's FAISS is to fetch before it filters: all, and not 20."""
+    total = getattr(getattr(store, "index", None), "ntotal", None)
+    search = getattr(store, "similarity_search_with_score", None)
+    if options.get("filter") is None or not isinstance(total, int) or search is None:
+        return {}
+    return {"fetch_k": total} if "fetch_k" in inspect.signature(search).parameters else {}

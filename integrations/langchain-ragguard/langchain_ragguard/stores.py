@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ragguard import Passage
 from ragguard.embedding import as_embedder
 from ragguard.embedding.adapt import unit_rows
+from ragguard.knowledge.langchain import before_filter
 
 from langchain_ragguard.passages import Vector, as_passage
 
@@ -99,7 +100,8 @@ class KnowledgeBase:
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
         """Return the `limit` passages most similar to the query, with their stored vectors."""
-        documents = self._store.similarity_search(query, k=limit, **self._search)
+        search = {**self._search, **before_filter(self._store, self._search)}
+        documents = self._store.similarity_search(query, k=limit, **search)
         vectors = self._stored(documents) if self._stored else [None] * len(documents)
         return [as_passage(*pair) for pair in zip(documents, vectors, strict=True)]
 

@@ -19,7 +19,7 @@ from ragguard.errors import InvalidInputError
 
 import langchain_ragguard
 from langchain_ragguard import RAGGuardRetriever
-from langchain_ragguard.stores import StoreEmbedder, stored_vectors
+from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder, stored_vectors
 
 
 def in_memory(embeddings: WordEmbeddings) -> VectorStore:
@@ -256,6 +256,17 @@ def test_attribution_searches_the_whole_store(
     (found, vectors), *_ = asked
     assert sorted(found) == sorted(POISON + FACTS)
     np.testing.assert_allclose(np.asarray(vectors), embeddings.embed_documents(found))
+
+
+def test_behind_a_filter_faiss_fetches_more_than_its_twenty(embeddings: WordEmbeddings) -> None:
+    store = faiss(embeddings)
+    texts = [f"The pier was built in {year}." for year in range(1700, 1760)]
+    owned = [{"owner": "town" if at % 3 else "crown"} for at in range(len(texts))]
+    store.add_texts(texts, metadatas=owned)
+    base = KnowledgeBase(store, {"k": 5, "filter": {"owner": "crown"}})
+    found = base.retrieve("When was the pier built?", 30)
+    assert sorted(passage.text for passage in found) == texts[::3]
+    assert all(passage.embedding is not None for passage in found)
 
 
 def test_the_vector_space_keeps_its_name(embeddings: WordEmbeddings) -> None:
