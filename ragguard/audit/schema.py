@@ -38,9 +38,11 @@ def schema_version(session: Session) -> str | None:
     Tables that say nothing were made by ragguard before its first release.
     """
     there = inspect(session.connection())
+    # This one first: another process may make all of them between the two looks.
+    made = there.has_table(MetaRow.__tablename__)
     if there.has_table(VERSION_TABLE):
         return session.scalar(select(_version.c.version_num)) or ""
-    return "" if there.has_table(MetaRow.__tablename__) else None
+    return "" if made else None
 
 
 def create_tables(session: Session) -> str:

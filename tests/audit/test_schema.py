@@ -224,3 +224,29 @@ def test_a_path_with_signs_that_alembic_reads(tmp_path, later):
     database = Database(str(folder / "audit.db"), any_schema=True)
     assert database.upgrade() != schema.HEAD
     database.close()
+
+
+def test_tables_that_another_process_makes_between_two_looks_are_no_old_ones(
+    sql_url, open_sql, monkeypatch
+):
+    looked = []
+
+    def looking(connection):
+        there = inspect(connection)
+        has_table = there.has_table
+
+        def look(name):
+            found = has_table(name)
+            looked.append(name)
+            if len(looked) == 1:
+                open_sql()
+            return found
+
+        monkeypatch.setattr(there, "has_table", look)
+        return there
+
+    monkeypatch.setattr(schema, "inspect", looking)
+    store = open_store(sql_url)
+    assert len(looked) > 2
+    assert store.counts() == {}
+    store.close()
