@@ -236,7 +236,9 @@ def _of_release(
 ) -> Allowance:
     why, text, since = "released from quarantine", entry.text[:SHOWN], entry.updated_at
     return Allowance(
-        entry.key, "", "allowed", why, text, entry.actor, since, None, ended_at, ended_by
+        *(entry.key, "", "allowed", why, text, entry.actor, since),
+        ended_at=ended_at,
+        ended_by=ended_by,
     )
 
 
