@@ -7,11 +7,12 @@ Where to look, by what is asked:
   `attributors/` and `readers/`, and `report/` makes the tables and the page (`suite_command`);
 - sections: `inline` (clean, attack), `attribution` and `cost`, started by `sections`;
 - one question each: `transfer`, `protocol` with `peers`, `languages`, `query_forms`, `wrapped`,
-  `false_reports`, `near_copies` and `admission`;
+  `false_reports`, `near_copies`, `holding_cost` and `admission` with `knowledge_bases`;
+- what the parts of the score are worth: `signal_worth` and `unseen_manner`;
 - what is shipped: `fit_class_bigram`, `fit_manner`, `fit_suspicion`, `make_calibration`,
   `fit_admission` and `make_reference`, with `fitting/`;
 - the code itself: `golden` (answers that are frozen), `trace` (modules that a query enters), and
   `picture` of the demo;
 - what all share: `datasets/`, `embedders`, `forms` of the question, `misgeneration` (wrong answers
-  and who is to blame), `metrics/`, `command` (options and result), `tables` (pages).
+  and who is to blame), `metrics/`, `scored`, `command` (options and result), `tables` (pages).
 """

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from benchmarks.command import Choose, Data, Limit, Measured, command, tracked
 from benchmarks.datasets import load_folder
-from benchmarks.datasets.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
+from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.report.table import Table, as_is, grouped, listed, ratio, share, summed
 from ragguard.admission.batch import Batch
 from ragguard.admission.judging import ALPHA, REVIEW, judged

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.command import ERRORS, Data, Out, script, tracked
-from benchmarks.datasets.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.datasets.reading import load_with_reading
 from benchmarks.fit_manner import fit_folds
+from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from ragguard.admission.base import SIGNS, Base
 from ragguard.admission.judging import ALPHA, joined, p_values
 

@@ -17,9 +17,9 @@ from typing import Any
 from benchmarks.command import Data, Half, Limit, Measured, command, tracked
 from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
-from benchmarks.metrics.scored import SETTINGS, place_of, setting_of
 from benchmarks.report.table import Row, Table, as_is, grouped, ratio, share, summed
 from benchmarks.retrieval import OVER_FETCH
+from benchmarks.scored import SETTINGS, place_of, setting_of
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 

@@ -28,9 +28,9 @@ from benchmarks.datasets.records import texts_in, values
 from benchmarks.embedders import built_in
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.metrics.scored import SETTINGS, Scored, place_of, setting_of, unranked
 from benchmarks.report.table import Row, Rows, Table, as_is, grouped, listed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
+from benchmarks.scored import SETTINGS, Scored, place_of, setting_of, unranked
 from ragguard.embedding import Embedder
 from ragguard.inline.tokens import tokenize_query
 

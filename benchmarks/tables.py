@@ -24,10 +24,7 @@ _PAGES = ("admission", "attacker", "attribution", "choices", "honest-traffic", "
 PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name in _PAGES])
 """The documents that hold tables."""
 
-_OWN_NAME = (
-    *("attribution", "cost", "query_forms", "languages", "unseen_manner", "wrapped"),
-    "signal_worth",
-)
+_OWN_NAME = "attribution cost languages query_forms signal_worth unseen_manner wrapped".split()
 _MODULES = {
     **{"cells": "protocol", "pairs": "transfer", "clean": "inline", "attack": "inline"},
     "admission_clean": "admission",

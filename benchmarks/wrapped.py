@@ -19,9 +19,9 @@ from benchmarks.datasets import Record
 from benchmarks.datasets.reading import load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.metrics.scored import Scored
 from benchmarks.report.table import Rows, Table, crossed, share
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
+from benchmarks.scored import Scored
 from ragguard.embedding import Embedder
 
 _STOP = re.compile(r"[.!?](?=\s|$)")

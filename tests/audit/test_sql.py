@@ -9,7 +9,7 @@ from ragguard import Passage
 from ragguard.audit import Event, QuarantineChanges, QuarantineEntry, open_store
 from ragguard.audit.sql import SqlStore
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
-from tests.processes import output, python, spawn
+from tests.processes import begin, output, python, spawn
 
 
 def test_a_path_and_its_url_are_the_same_store(tmp_path, monkeypatch):
@@ -316,6 +316,8 @@ def test_processes_that_open_a_new_store_together(sql_url, open_sql):
     code = """
         import sys
         from ragguard.audit import open_store
+        print("ready", flush=True)
+        sys.stdin.readline()
         store = open_store(sys.argv[1])
         for _ in range(20):
             store.add_counts({"a": 1, "b": 1})
@@ -323,6 +325,7 @@ def test_processes_that_open_a_new_store_together(sql_url, open_sql):
         store.close()
         """
     children = [spawn(code, sql_url) for _ in range(4)]
+    begin(*children)
     for child in children:
         output(child)
     assert open_sql().counts() == {"a": 160, "b": 160}
