@@ -49,6 +49,7 @@ _TAKEOVER = re.compile(
     r"preceding|original|system|your|other|retrieved) (?:instructions?|prompts?|passages|context)|"
     r"(?:the|instructions?|everything|all|anything|what) (?:above|before|so far|you|that you))\b"
 )
+_OF_SYSTEM = re.compile(r"<\|(?:\w{1,20}\|>\s{0,9})?system\b")
 # Beside it, an order may be a bare imperative.
 _IMPERATIVE = re.compile(
     r"(?:\A|[^\w ]|\b(?:and|then|now|must|only|just|always|instead|please)) *"
@@ -101,7 +102,10 @@ def injection_strength(text: str, words: Set[str] | None = None) -> float:
     if words is None or "<|" in text or not _TAKING.isdisjoint(words):
         shown = fold(text)
         if _TAKEOVER.search(shown):
-            ordered = _IMPERATIVE.search(shown) or _ORDER.search(shown)
+            ordered = _IMPERATIVE.search(shown)
+            # In the log of a chat people say and answer things.
+            if not ordered and ("<|" not in shown or _OF_SYSTEM.search(shown)):
+                ordered = _ORDER.search(shown)
             return 1.0 if ordered else 0.5
     machine = order = authority = True
     if words is not None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Scored
 from ragguard.inline.features import signals_in_time
+from ragguard.inline.features.verbatim import longest_run
 from ragguard.inline.page_form import repeats_as_expected
 from ragguard.inline.scoring import nonconformity, repeating, suspicions
 from ragguard.inline.tokens import (
@@ -29,6 +30,7 @@ from ragguard.inline.tokens import (
 )
 from ragguard.passage import Passage
 
+_PASTED = 20  # words in a row, beyond those of a question
 _LATE = "there was time for its ends only"
 
 
@@ -57,7 +59,7 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
     words = tokenize_query(query)
     most = _evidence(words, read, len(row_of), budget)
     for part in words.reduced:
-        most = most.or_more(_evidence(part, read, len(row_of), budget))
+        most = most.or_more(_evidence(part, read, len(row_of), budget, words))
     signals, suspicion, expected, late = most
     if len(row_of) < k:
         places = [row_of[text] for text in texts[:k]]
@@ -105,9 +107,19 @@ class _Evidence(NamedTuple):
 
 
 def _evidence(
-    query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int, budget: Budget
+    query: TokenizedQuery,
+    passages: Sequence[TokenizedPassage],
+    k: int,
+    budget: Budget,
+    whole: TokenizedQuery | None = None,
 ) -> _Evidence:
     signals, late = signals_in_time(query, passages, k, budget)
     rows = repeating(signals)
     expected = repeats_as_expected(query, passages, rows, k) if rows else None
+    if whole is not None and rows:
+        # What a passage repeats far beyond a question of a query was pasted from it.
+        least = len(query.sequence) + _PASTED
+        pasted = np.zeros(k, dtype=np.bool_)
+        pasted[rows] = [longest_run(whole.sequence, passages[row])[0] >= least for row in rows]
+        expected = pasted if expected is None else expected | pasted
     return _Evidence(signals, suspicions(signals, expected), expected, late)

@@ -10,11 +10,11 @@ by them (Nogueira et al. 2019, "Document expansion by query prediction"). Who ty
 page that repeats the query; a planted text repeats it among passages of another form. So where a
 form is usual, its repetition speaks less against a passage (`scoring.EXPECTED` nats).
 
-The forms are `questions`, `heading`, `first_lines`, `field` and `title`; the last is usual where
-4/5 have it, and expected where it holds 3/4 of the query and little else, since much prose begins
-so. What repeats the query, in whatever spelling, is no company, or what is planted would make
-itself usual. Nor is a heading in one line with the text that has an interrogative of the query:
-that is a question without its mark.
+The forms are `questions` and `first_lines`, and `heading`, `field` and `title` of a text, and of
+what stands behind its first lines. A title is usual where 4/5 have it, and expected where it holds
+3/4 of the query and little else, since much prose begins so. What repeats the query, in whatever
+spelling, is no company, or what is planted would make itself usual. Nor is a heading in one line
+with the text that has an interrogative of the query: that is a question without its mark.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
 interrogative before it. And where a page has the name for its heading that is the query, the others
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MA
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passages
 from ragguard.text import both_ends, tokens
 from ragguard.text.html import strip_markup
+from ragguard.text.lines import LINE_WORDS, first_lines
 
 USUAL, LEAST = 2 / 5, 2
 """Share of the others, and how many, that have a form where it is usual: prose has headings by
@@ -49,14 +50,19 @@ _MOST = 50  # passages whose form is looked at: a section may fill the first ran
 _REPEATS = 0.75  # of the query's content: such a part is no company
 _CHARS = 300  # in which a heading ends
 _ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
-_LINE_WORDS, _QUESTION_WORDS, _START_WORDS = 20, 30, 8  # at most
+_QUESTION_WORDS, _START_WORDS = 30, 8  # at most
 _ASKED_WORDS = 4  # an interrogative and three more words, which no page has by chance
 _VERBS = ASKING_VERBS | frozenset("be been being may might must shall will".split())
 _FIRST_LINE = re.compile(r"\s*[^\n]*\n")
-_TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
-_STOP = re.compile(r"[.:!] | [-\u2013\u2014|] ")
+_STOP = re.compile(r"[.:!;] | [-\u2013\u2014|\u00b7\u2022\u2192\u00bb\u203a>=#/~]+ |\t")
+_MARKED = re.compile(  # a heading in marks of its own, behind which a text begins
+    r"""\s*(?:\[[^\]\n]+\]|"[^"\n]+"|\u201c[^\u201d\n]+\u201d|(\*\*|__|={1,6}|\#{1,6})(?!\s*\1).+?\1)
+    \s+(?=["'\[(]?[A-Z0-9])""",
+    re.VERBOSE,
+)
+_WORD = re.compile(r"\w")
 _FIELD = re.compile(r"""[\W_]*[^\W_]\w*["']?: *["']?""")  # its name
-_FIELD_END = re.compile(r"""[.:!;|,"][,"']{0,3}\s""")
+_FIELD_END = re.compile(r"""[.:!;|,"][,"']{0,3}\s|\n""")
 _LEADS = "|".join(
     """about answer answered answers ask asked asking asks describe described describes discuss
     discussed discusses explain explained explains tell tells told wonder wondered""".split()
@@ -70,19 +76,6 @@ _BREAK = re.compile(
 _STATED = re.compile(r"[.!]\s*$")
 _ASKED = re.compile(r"\b(?:q|questions?|faqs?)[\W\d]*$", re.IGNORECASE)  # what follows asks
 _LABEL_CHARS = 20
-
-
-def first_lines(text: str) -> str:
-    r"""Return the first lines of a text, as far as they are short. Something must follow.
-
-    >>> first_lines("Manual\n2.1 Lamps\n\nEach has a wick.")
-    'Manual\n2.1 Lamps\n\n'
-    """
-    beginning = text[:_CHARS]
-    said = _TO_LAST_WORD.match(beginning)
-    lines = beginning[: said.end() if said else 0].split("\n")[:-1]
-    short = takewhile(lambda line: len(line.split()) <= _LINE_WORDS, lines)
-    return "".join([f"{line}\n" for line in short])
 
 
 def heading(text: str) -> str:
@@ -107,15 +100,15 @@ def title(text: str) -> str:
     """
     start = _to_stop(text)
     words = start.lower().split()
-    return start if len(words) <= _LINE_WORDS and _VERBS.isdisjoint(words) else ""
+    return start if len(words) <= LINE_WORDS and _VERBS.isdisjoint(words) else ""
 
 
 def _to_stop(text: str) -> str:
     """Return all up to the first stop; "" if nothing follows."""
     beginning = text[:_CHARS]
-    end = _STOP.search(beginning)
+    end = _MARKED.match(beginning) or _STOP.search(beginning)
     start = beginning[: end.end()] if end else ""
-    return start if text[len(start) :].strip() else ""
+    return start if text[len(start) :].strip() and _WORD.search(start) else ""
 
 
 def field(text: str) -> str:
@@ -128,7 +121,7 @@ def field(text: str) -> str:
     name = _FIELD.match(beginning)
     end = _FIELD_END.search(beginning, name.end()) if name else None
     said = beginning[name.end() : end.start()] if name and end else ""
-    return said if len(said.split()) <= _LINE_WORDS else ""
+    return said if len(said.split()) <= LINE_WORDS else ""
 
 
 def questions(text: str) -> str:
@@ -156,7 +149,7 @@ def _asks(text: str, at: int, end: int) -> bool:
     if QUESTION_MARK.search(said) or _ASKED.search(before):
         return True
     if words[0] in INTERROGATIVES and _INDIRECT.search(before):
-        return len(text[:at].split()) <= _LINE_WORDS
+        return len(text[:at].split()) <= LINE_WORDS
     begins = words[0] in INTERROGATIVES | ASKING_VERBS and "to" not in words[1:2]
     return begins and not _STATED.search(said)
 
@@ -167,19 +160,27 @@ class _Form(NamedTuple):
     alone: bool = False  # only what holds 3/4 of the query, and 3/4 of which is the query
 
 
-_FORMS: Mapping[str, _Form] = {
-    "question": _Form(questions),
+_OF_TEXTS: Mapping[str, _Form] = {
     "heading": _Form(heading),
-    "lines": _Form(first_lines),
     "field": _Form(field),
     "title": _Form(title, _NEARLY_ALL, alone=True),
+}
+_FORMS: Mapping[str, _Form] = {
+    "question": _Form(questions),
+    "lines": _Form(first_lines),
+    **_OF_TEXTS,
+    **{f"{form} within": one for form, one in _OF_TEXTS.items()},
 }
 
 
 def parts(passage: TokenizedPassage) -> dict[str, str]:
     """Return the parts of a passage by form, without those that it lacks; read `once`."""
     shown = strip_markup(passage.text)
-    return {form: part for form, one in _FORMS.items() if (part := one.find(shown))}
+    found = {form: one.find(shown) for form, one in _FORMS.items() if " " not in form}
+    if lines := found["lines"]:
+        within = shown[len(lines) :]
+        found.update({f"{form} within": one.find(within) for form, one in _OF_TEXTS.items()})
+    return {form: part for form, part in found.items() if part}
 
 
 def repeats_as_expected(
@@ -220,8 +221,8 @@ def repeats_as_expected(
             if heads and not line and not asked.isdisjoint(said[row]):
                 continue
             repeats = held[row] >= _REPEATS
-            named = query.names and not asked and repeats
-            if named and enough and not alone:
+            named = query.names and asked.isdisjoint(said[row]) and repeats
+            if named and not asked and enough and not alone:
                 return np.ones(k, dtype=np.bool_)
             nothing_else = len(said[row] & query.distinct) >= _REPEATS * len(said[row])
             if enough and not alone:

@@ -49,7 +49,9 @@ _END = re.compile(
 _PARTED = re.compile(
     r"""[\n:,"\u201c\u201d\u3002\uff1a\uff01\uff1f]|[.!?]["')\]]*\s|please|thank""", re.IGNORECASE
 )
+_MARKS = re.compile(r"\.{0,9}\?[?!]{1,9}|\.{2,9}\?")  # for one question mark
 _LEAST_QUOTED = 7  # words
+_PASTED = 30  # words beside what asks, which nobody says of themselves
 _QUOTED = re.compile(r"""["\u201c]([^"\u201c\u201d]+)["\u201d]""")
 _ANNOUNCED = re.compile(r"^\W*(?:\w+\W+){0,4}\w+:\s+")
 _TAG = re.compile(
@@ -110,18 +112,21 @@ def told_in(text: str) -> str:
     >>> told_in('Explain: "the keepers of the lamp lived in a house of oak" to me')
     'the keepers of the lamp lived in a house of oak'
     """
-    said = _TAG.sub(".", text)
+    said = _TAG.sub(".", _MARKS.sub("?", text))
     if clause := _clause_asked_about(said):
         said = f"{clause}."
     elif _is_statement(said):
         said = said.replace("?", ".")
     quoted = max(_QUOTED.findall(said), key=len, default="")
-    if len(tokens(quoted)) >= _LEAST_QUOTED:
+    within = len(tokens(quoted))
+    if within >= _LEAST_QUOTED and len(tokens(said)) - within <= _PASTED:
         return quoted
     said = _ANNOUNCED.sub("", said)
     sentences = _END.split(said)
     rest = " ".join([one for one in sentences if not _asks_at_all(one)])
-    own = rest != " ".join(sentences) and not ASKERS.isdisjoint(tokens(rest))
+    words = tokens(rest)
+    beside = rest != " ".join(sentences) and len(words) <= _PASTED
+    own = beside and not ASKERS.isdisjoint(words)
     return "" if own else rest
 
 

@@ -33,7 +33,7 @@ _LABELS = frozenset(
 )
 _NUMBER = re.compile(r"q?[0-9]{1,2}")
 _NUMBERS_BEGIN = frozenset("q0123456789")
-_LONGEST_LABEL = 3  # words
+LONGEST_LABEL = 3  # words
 _MOST_NGRAMS = 8_000  # of a passage with more both ends are read
 _QUERY_CHARS, _QUERY_WORDS = 2_000, 300  # of a longer question both ends are read
 _FEW_WORDS, _FEW_LETTERS = 3, 12  # a question of less may be found in other words by chance
@@ -231,8 +231,8 @@ def leading_label(sequence: Sequence[str], asked: Set[str] = frozenset()) -> int
     >>> leading_label("faq 12 who lit the pier".split())
     2
     """
-    for at, word in enumerate(sequence[:_LONGEST_LABEL]):
+    for at, word in enumerate(sequence[:LONGEST_LABEL]):
         leads = word in _LABELS or (word[0] in _NUMBERS_BEGIN and _NUMBER.fullmatch(word))
         if not leads or word in asked:
             return at
-    return max(0, min(_LONGEST_LABEL, len(sequence) - 1))
+    return max(0, min(LONGEST_LABEL, len(sequence) - 1))

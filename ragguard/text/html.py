@@ -17,6 +17,7 @@ from ragguard.text import MOST_CHARS, both_ends
 # Python refuses to read a number of thousands of digits; seven are more than any character has.
 _LEADING_ZEROS = re.compile(r"&#0+(?=[0-9])")
 _NO_CHARACTER = re.compile(r"&#[0-9]{8,};?")
+_REENCODED = re.compile(r"%(?:25)+(?=[0-9a-fA-F]{2})")  # a percent sign, once too often
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ESCAPES = re.compile(r"(?:\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}))+")
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)((?:\s[^<>]*)?)/?>")
@@ -60,6 +61,8 @@ def strip_markup(text: str) -> str:
     text = _LETTER.sub(_letter, both_ends(text, MOST_CHARS))
     if "\\" in text:
         text = _ESCAPES.sub(_numbered, text)
+    if "%25" in text:
+        text = _REENCODED.sub("%", text)
     if "%20" in text:
         text = _PERCENT.sub(_decoded, text)
     text = _DRAWN.sub("", text)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-# Every repetition is bounded.
+# Every repetition is bounded, or ends where the next one may begin.
 _RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]")
-_BRACKETED = re.compile(r"!?[(\[{][^()\[\]{}]{0,200}[)\]}]")
-_NOTES = (_BRACKETED, re.compile(r"<!--[^<>]{0,200}-->"), re.compile(r"\\[nrt]"), _RAISED)
+_BRACKETED = re.compile(r"!?[(\[{][^()\[\]{}]*+[)\]}]")
+_NOTES = (_BRACKETED, re.compile(r"<!--[^<>]*+>"), re.compile(r"\\[nrt]"), _RAISED)
 _INNER = re.compile(
-    r"""(?:[(\[{](?<=[^\W\d_].)[(\[{]?[^()\[\]{}]{0,20}[)\]}]{1,2}|<(?<=[^\W\d_].)[^<>]{1,40}>)
-    (?:[(\[{]{1,2}[^()\[\]{}]{0,20}[)\]}]{1,2}|<[^<>]{1,40}>)?(?=[^\W\d_])""",
+    r"""(?:[(\[{](?<=[^\W\d_].)[(\[{]?[^()\[\]{}]{0,200}[)\]}]{1,2}|<(?<=[^\W\d_].)[^<>]{1,200}>)
+    (?:[(\[{]{1,2}[^()\[\]{}]{0,200}[)\]}]{1,2}|<[^<>]{1,200}>)?(?=[^\W\d_])""",
     re.VERBOSE,
 )
 _WIDE = "\uff08\uff09\uff3b\uff3d\uff5b\uff5d\u3010\u3011"  # brackets of full width

@@ -1,6 +1,10 @@
 """Manner again, from its description alone and as slowly as may be."""
 
+import re
+from itertools import takewhile
 from math import fsum, inf, log
+
+from slow_normalize import short_lines
 
 from ragguard.inline.features.manner import buckets_of
 from ragguard.inline.features.prose import as_prose, prose_tokens
@@ -18,10 +22,29 @@ def buckets(text):
 def manner(model, text):
     """How a text is written: the highest of its readings, each other one for 2 nats less.
 
-    These are its sentences, neighbours among them, and all of that without notes.
+    These are its sentences, neighbours among them, and all of that without notes. Without the lines
+    around it that are no sentences it is read as well, for nothing less.
     """
     bare = without_notes(text)
-    return max(read(model, text), read(model, bare) - 2.0 if bare != text else -inf)
+    return max(
+        read(model, text),
+        read(model, within_lines(text)),
+        read(model, bare) - 2.0 if bare != text else -inf,
+    )
+
+
+def within_lines(text):
+    """A text without its first and last short lines, up to one that ends as a sentence does."""
+
+    def ends(line):
+        return re.search(r"[.!?]\W*$", line) is not None
+
+    begin, stop = 0, len(text)
+    for line in takewhile(lambda line: not ends(line), short_lines(text[:300].split("\n"))):
+        begin += len(line) + 1
+    for line in takewhile(lambda line: not ends(line), short_lines(text[-300:].split("\n")[::-1])):
+        stop -= len(line) + 1
+    return text[begin:stop] if begin < stop else text
 
 
 def read(model, text):

@@ -20,6 +20,58 @@ def words_of(text):
     return [*ngrams(tokens(shown)), *parted]
 
 
+def short_lines(lines):
+    """The first of some lines, as far as each has at most twenty words and a word follows."""
+    found = []
+    for at, line in enumerate(lines[:-1]):
+        if len(line.split()) > 20 or not re.search(r"\w", "".join(lines[at + 1 :])):
+            break
+        found.append(line)
+    return found
+
+
+def turned(asked, text):
+    """The text from one of its lines on, and what stood before it: so that the question begins it.
+
+    Or up to one of its last lines, so that it ends with the question. Nothing where it does already
+    or no line does; the question is three quarters of its words, one of them first or last.
+    """
+    shown, said, distinct = strip_markup(text), words_of(text), set(asked)
+    before, behind = [], []
+    for line in short_lines(shown[:300].split("\n")):
+        before.append((before[-1] if before else 0) + len(line) + 1)
+    for line in short_lines(shown[-300:].split("\n")[::-1]):
+        behind.append((behind[-1] if behind else len(shown)) - len(line) - 1)
+
+    def begins(words):
+        from slow_signals import lead_in
+
+        lead = lead_in(asked, words[: len(asked) + 3])
+        there = words[lead : lead + len(asked)]
+        return len(distinct & set(there)) if there[0] in distinct else 0
+
+    def ends(words):
+        there = words[-len(asked) :]
+        return len(distinct & set(there)) if there[-1] in distinct else 0
+
+    if not asked or not said or max(begins(said), ends(said)) >= 3 / 4 * len(distinct):
+        return text
+    held = []
+    for at in before:
+        first = list(ngrams(tokens(shown[:at])))
+        if 0 < len(first) < len(said) and said[: len(first)] == first:
+            held.append((begins(said[len(first) :]), at))
+    for at in behind:
+        last = list(ngrams(tokens(shown[at:])))
+        if 0 < len(last) < len(said) and said[-len(last) :] == last:
+            held.append((ends(said[: -len(last)]), at))
+    most = max([one for one, _ in held], default=0)
+    if most < 3 / 4 * len(distinct):
+        return text
+    at = next(at for one, at in held if one == most)
+    return f"{shown[at:]}\n{shown[:at]}"
+
+
 def spelt(word):
     """A word with digits read as letters."""
     for digit, letter in zip("013457", "oieast", strict=True):
@@ -248,6 +300,7 @@ def normalized(asked, text, much=False):
     from slow_signals import lead_in
 
     asked = list(asked)
+    text = turned(asked, text)
     said = words_of(with_letters_for_signs(asked, text) or text)
     odd = {
         word

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import fsum, log
 
 from slow_manner import manner
-from slow_normalize import normalized, with_letters_for_signs, words_of
+from slow_normalize import normalized, turned, with_letters_for_signs, words_of
 
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
 from ragguard.inline.features.gibberish import gibberish, runs
@@ -339,7 +339,11 @@ PARTED = (" - ", " \u2013 ", " \u2014 ", " | ")
 
 def parts_of(text):
     """The parts of a text by form, by the plain definition."""
-    shown = strip_markup(text)
+    return parts_of_shown(strip_markup(text))
+
+
+def parts_of_shown(shown):
+    """The same of a text without markup."""
     marks = "?\uff1f\u061f\u037e"
     lines = []
     for at, one in enumerate(shown[:300].split("\n")[:-1]):
@@ -376,17 +380,7 @@ def parts_of(text):
             asks = asks or shown[at:end].rstrip()[-1:] not in (".", "!")
         if asks:
             asking.append(shown[at:end])
-    stops = [
-        (at, at + len(end))
-        for end in (". ", ": ", "! ", *PARTED)
-        if (at := shown[:300].find(end)) >= 0
-    ]
-    begin = shown[: min(stops)[1]] if stops else ""
-    if not shown[len(begin) :].strip():
-        begin = ""
-    verbs = "are be been being can could did do does had has have is may might must shall should"
-    verbs = f"{verbs} was were will would".split()
-    titled = len(begin.split()) <= 20 and not any(one in verbs for one in begin.lower().split())
+    begin, titled = beginning_of(shown)
     first = ""
     for one in lines:
         first += one
@@ -399,7 +393,56 @@ def parts_of(text):
         "field": field_of(shown[:300]),
         "title": begin if titled else "",
     }
+    if lines:
+        within = shown[len("".join(lines)) :]
+        inner = parts_of_shown(within)
+        found |= {f"{form} within": inner.get(form) for form in ("heading", "field", "title")}
     return {form: part for form, part in found.items() if part}
+
+
+def beginning_of(shown):
+    """What stands before a mark that ends a heading, and whether it may be a title."""
+    begin = marked_of(shown[:300])
+    for at in range(len(shown[:300])) if not begin else ():
+        after = shown[at:300].lstrip("-\u2013\u2014|\u00b7\u2022\u2192\u00bb\u203a>=#/~")
+        size = len(shown[at:300]) - len(after)
+        if shown[at] in ".:!;" and shown[at + 1 : 300][:1] == " ":
+            begin = shown[: at + 2]
+        elif shown[at] == "\t":
+            begin = shown[: at + 1]
+        elif size and shown[at - 1 : at] == " " and after[:1] == " ":
+            begin = shown[: at + size + 1]
+        if begin:
+            break
+    if not shown[len(begin) :].strip() or not re.search(r"\w", begin):
+        begin = ""
+    verbs = "are be been being can could did do does had has have is may might must shall should"
+    verbs = f"{verbs} was were will would".split()
+    titled = len(begin.split()) <= 20 and not any(one in verbs for one in begin.lower().split())
+    return begin, titled
+
+
+def marked_of(shown):
+    """A heading in quotation marks, brackets or signs of its own, and a capital behind it."""
+    start = len(shown) - len(shown.lstrip())
+    pairs = {"[": "]", '"': '"', "\u201c": "\u201d", "**": "**", "__": "__"}
+    pairs |= {sign * n: sign * n for sign in "=#" for n in range(6, 0, -1)}
+    for opening, closing in pairs.items():
+        first = start + len(opening)
+        if not shown.startswith(opening, start):
+            continue
+        double = opening == closing and len(opening) + (opening[0] in "=#") > 1
+        if double and shown[first:].lstrip().startswith(closing):
+            continue
+        end = shown.find(closing, first + 1)
+        while end >= 0:
+            inner = shown[first:end]
+            held = "\n" in inner or (not double and closing in inner)
+            rest = shown[end + len(closing) :]
+            if not held and re.match(r"""\s+["'\[(]?[A-Z0-9]""", rest):
+                return shown[: len(shown) - len(rest.lstrip())]
+            end = shown.find(closing, end + 1)
+    return ""
 
 
 def is_indirect(shown, at):
@@ -422,7 +465,8 @@ def field_of(shown):
         signs = next(
             (n for n in range(4) if shown[at + 1 + n : at + 2 + n] not in (",", '"', "'")), 4
         )
-        if shown[at] in '.:!;|,"' and shown[at + 1 + signs : at + 2 + signs].isspace():
+        ends = shown[at] in '.:!;|,"' and shown[at + 1 + signs : at + 2 + signs].isspace()
+        if ends or shown[at] == "\n":
             said = shown[name.end() : at]
             return said if len(said.split()) <= 20 else ""
     return ""
@@ -439,12 +483,13 @@ def expected_of(query, texts, row):
     """Whether a text in a row that repeats the query does so as expected, but for names."""
     asked, much = list(ngrams(tokens(query))), asks_much(query)
     weights = weights_of(asked, [words_of(text) for text in texts])
-    for form in ("question", "heading", "lines", "field", "title"):
+    within = ("heading within", "field within", "title within")
+    for form in ("question", "heading", "lines", "field", "title", *within):
         said = [
             set(normalized(asked, part, much)) if (part := parts_of(text).get(form)) else None
             for text in texts
         ]
-        if said[row] is None or held(said[row], weights) <= (0.75 if form == "title" else 0):
+        if said[row] is None or held(said[row], weights) <= (0.75 if "title" in form else 0):
             continue
         asking = set(INTERROGATIVES) & set(asked) if asked[1:2] != ["to"] else set()
         run_on = form != "question" and "\n" not in parts_of(texts[row])[form]
@@ -454,7 +499,7 @@ def expected_of(query, texts, row):
         quoting = [run >= max(3, 0.9 * len(asked)) for run in runs]
         others = [None if quoting[at] else said[at] for at in range(len(runs)) if at != row]
         usual = sum(one is not None and held(one, weights) < 0.75 for one in others)
-        if usual >= max(2, (4 if form == "title" else 2) / 5 * len(others)):
+        if usual >= max(2, (4 if "title" in form else 2) / 5 * len(others)):
             return True
     return False
 
@@ -476,6 +521,7 @@ def own_signals(query, texts, k):
     Shares that a short question shows by chance are discounted by its length.
     """
     asked = list(ngrams(tokens(query)))
+    texts = [*[turned(asked, text) for text in texts[:k]], *texts[k:]]
     read = [words_of(text) for text in texts]
     read[:k] = [normalized(asked, text, asks_much(query)) for text in texts[:k]]
     weights = weights_of(asked, read)

@@ -29,6 +29,7 @@ QUESTIONS = [
 ]
 PROSE = [one.replace("\n", " is what you do before all else. ") for one in MANUAL]
 STARTS = [one.replace("\n", ". ") for one in MANUAL]
+LONG = "The keeper fills it every day, and trims its wick, as was laid down in the book of " * 2
 WORDS = [one.split() for one in (QUESTION, ANSWER, *MANUAL, *QUESTIONS, "Questions: Who lit it")]
 
 
@@ -74,6 +75,21 @@ def expected(query, texts, rows=None, k=None):
         ("Title: Marrow Light; Keeper: Ann", "field", "Marrow Light"),
         ('{"title": "Marrow Light", "year": 1874}', "field", "Marrow Light"),
         ("Title: Marrow Light", "field", None),
+        ("source: manual\nEach has a wick, and more.", "field", "manual"),
+        ("[Marrow Light] It has a wick.", "heading", "[Marrow Light] "),
+        ('"Marrow Light" It has a wick.', "heading", '"Marrow Light" '),
+        ("**Marrow Light** It has a wick.", "heading", "**Marrow Light** "),
+        ("== Marrow Light == It has a wick.", "heading", "== Marrow Light == "),
+        ("[Marrow Light] has a wick.", "heading", None),
+        ("Marrow Light; it has a wick.", "heading", "Marrow Light; "),
+        ("Marrow Light \u00b7 it has a wick.", "heading", "Marrow Light \u00b7 "),
+        ("Marrow Light :: it has a wick.", "heading", "Marrow Light :: "),
+        (" - Marrow Light, and so on.", "heading", None),
+        ("Wiki\nMarrow Light. It has a wick.", "heading within", "Marrow Light. "),
+        ("Wiki\nPage 3\nTitle: Marrow Light; Keeper: Ann", "field within", "Marrow Light"),
+        ("Wiki\nTitle: Marrow Light; Keeper: Ann\n" + LONG, "field within", None),
+        ("Wiki\nTitle: Marrow Light; " + LONG, "field within", "Marrow Light"),
+        ("Marrow Light. It has a wick.", "heading within", None),
         ("A title: Marrow Light; Keeper: Ann", "field", None),
         ("Title: " + "word " * 21 + "; Keeper: Ann", "field", None),
         ("Title: " + "word " * 20 + "; Keeper: Ann", "field", "word " * 20),
@@ -119,6 +135,20 @@ def test_parts_are_those_of_the_slow_reference(text):
 def test_what_is_expected_is_that_of_the_slow_reference(texts):
     slow = [slow_signals.expected_of(QUESTION, texts, row) for row in range(len(texts))]
     assert expected(QUESTION, texts) == np.flatnonzero(slow).tolist()
+
+
+@pytest.mark.parametrize("line", ["Source: wiki", "Home > Lamps", "Page 3"])
+def test_headings_are_expected_behind_lines_that_all_pages_have(line):
+    pages = [f"{line}\n{one} {LONG}" for one in STARTS]
+    own = f"{line}\nTrim the wick of the harbour lamp. {ANSWER} {LONG}"
+    assert expected(QUESTION, [own, *pages], [0]) == [0]
+    assert expected(QUESTION, [own, *[f"{line}\n{one} {LONG}" for one in PROSE]], [0]) == []
+
+
+def test_what_is_asked_about_a_name_is_expected_where_a_line_has_the_name():
+    own = f"The Marrow Lamp\n{ANSWER}"
+    assert expected("What is the Marrow Lamp?", [own, *PROSE], [0]) == [0]
+    assert expected("What is the Marrow Lamp?", [f"What is {own}", *PROSE], [0]) == []
 
 
 def test_a_heading_is_expected_among_pages_that_have_one():

@@ -164,6 +164,36 @@ def test_a_long_query_takes_no_longer_than_its_length(piece, begins):
     assert not is_one_question(query, [])
 
 
+PASTED = (
+    "The pier was sold to us in 1901, and the lamp with it. Orla Venn kept both until the war. "
+    'She called it "the oldest of all the piers that were ever built here", and so it was. '
+    "Nobody has counted the boats that landed there, since the books were lost in the great fire."
+)
+
+
+@pytest.mark.parametrize("asked", ["", "Is this accurate? ", "Who was she? "])
+def test_a_pasted_paragraph_tells_whatever_it_quotes_and_whoever_speaks_in_it(asked):
+    told = told_in(f"{asked}{PASTED}")
+    assert told.startswith("The pier was sold to us")
+    assert told.endswith("the great fire.")
+
+
+@pytest.mark.parametrize("mark", ["??", "?!", "...?", "???"])
+def test_marks_in_a_row_are_one(mark):
+    said = "The old pier of Ravenmouth was sold to Ann in 1901"
+    assert told_in(f"{said}{mark}") == told_in(f"{said}?") == f"{said}."
+
+
+def test_a_question_of_a_pasted_paragraph_is_expected_in_the_page_that_it_is_from():
+    question = "but to whom did the old pier of the island belong in those years?"
+    page = f"{PASTED} And {question} Orla Venn kept it for the old pier of the island."
+    planted = f"{question} The old pier of the island belonged to Ann Dove in those years."
+    given_ = [Passage(page), Passage(planted), *map(Passage, QUIET)]
+    found = gather(f"Is this accurate? {page}", given_, 6)
+    assert found.expected is not None
+    assert found.expected[:2].tolist() == [True, False]
+
+
 def test_a_question_by_itself_is_read_once():
     assert tokenize_query(QUESTION).reduced == ()
     assert tokenize_query(f"{QUESTION}?").reduced == ()

@@ -22,6 +22,8 @@ def words(text):
         ("Who&nbsp;built&#32;&#105;t", "who built it"),
         ("Wh&amp;#111; built it", "who built it"),
         ("Who%20built%20it", "who built it"),
+        ("Who%2520built%2520it", "who built it"),
+        ("Who%252520built%2525252520it", "who built it"),
         ("<who> <built> <it>", "who built it"),  # what is no element is text
         ("who <built> the <old> pier", "who built the old pier"),
         ("<w>who</w> <w>built</w> it <ann>", "who built it ann w w w w"),

@@ -5,7 +5,7 @@
     count  = min(max(n / 48, 1), 4), how many windows side by side the text is taken to have
     nats   = max(highest window - ln(count), u + (whole - u) sqrt(count))
     manner = max(nats of the text, nats of its sentences by themselves - 2, nats of a part - 2,
-                 all three without notes - 2)
+                 all three of its body, all three without notes - 2)
     relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1) min(m / 12, 1)
     company = max(0, min(least manner of the others + 3.5, 3)), of 8 others at least
     signal = (manner + relevance - company - 4.5) / 10.5, at least 0 and at most 1
@@ -22,7 +22,8 @@ with a capital for that alone, any other for its last three letters and for whet
 name, number or subject has a weight. The sentences are read by themselves as well, since what
 stands around them is the attacker's to choose (`prose.sentence_tokens`). So are notes in brackets,
 and whole sentences: a part is the neighbouring ones that have most, of 24 to 150 tokens, as if they
-were all there is, less ln(sentences).
+were all there is, less ln(sentences). The body is the text within lines such as its title and its
+source (`ragguard.text.lines`), which a knowledge base has around every text.
 
 Of more windows the highest is higher by chance, hence ln(count) (a trials factor). u = -6 nats is
 the median of honest passages, from which the mean of a longer text strays less by chance, by the
@@ -31,7 +32,8 @@ square root of its windows.
 An honest page may be written so by chance, and counts only as far as it speaks of the question: by
 its coverage c of it, by its lead, which is c less the mean of the others' from -0.1 (0) to 0.35 (1)
 and by how much of it the others say as well, unless by chance, having few content words, m. long is
-min(words of the question / 8, 1). Where a machine wrote all that is retrieved, manner says less of
+min(words of the question / 8, 1), and 0 for a query that tells in more than 40 words: it was pasted
+from a page, which holds all of it. Where a machine wrote all that is retrieved, manner says less of
 each (company).
 """
 
@@ -59,6 +61,7 @@ from ragguard.inline.tokens import ENDS, TokenizedPassage
 from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, both_ends
 from ragguard.text.html import strip_markdown, strip_markup
+from ragguard.text.lines import body
 from ragguard.text.notes import without_notes
 
 BUCKETS = 2**16
@@ -79,6 +82,7 @@ _HELD, _AHEAD, _SHARED = (0.0, 0.5), (-0.1, 0.35), (0.0, 0.2)  # what says nothi
 _ENOUGH = 12  # content words of a passage; fewer are shared by chance
 _RANGE = (4.5, 15.0)  # nats: hardly any clean passage is above the middle
 _LONG = 7  # letters of a short word
+_PASTED = 40  # words: what tells and is longer was pasted, and its page has all of it
 
 _ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
@@ -157,6 +161,8 @@ class MannerModel:
         -1.0
         """
         nats = self._read(text)
+        if (said := body(text)) is not text:
+            nats = max(nats, self._read(said))
         if (bare := without_notes(text)) is not text:
             nats = max(nats, self._read(bare) - _REREAD)
         return nats
@@ -227,8 +233,9 @@ def manner_signals(match: Match) -> dict[str, float]:
     if not match.english:  # the weights are of English texts
         return {}
     nats = match.passage.written.once(shipped().of)
-    held = COVERAGE * rescale(match.coverage, _HELD) + LEAD * rescale(match.lead, _AHEAD)
-    nats += match.long * held
+    if not (match.query.tells and match.query.length > _PASTED):
+        held = COVERAGE * rescale(match.coverage, _HELD) + LEAD * rescale(match.lead, _AHEAD)
+        nats += match.long * held
     if nats <= _RANGE[0] - CONCENTRATION:  # as of most passages
         return {}
     nats -= _company(match)

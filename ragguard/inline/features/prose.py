@@ -31,14 +31,11 @@ _ENDING = frozenset("\x03\n.!?")
 _LEAST_TOKENS, _MOST_SENTENCES = 4, 12
 _TITLE, _CONTENT = 0.8, 12  # of the content words, and of fewer nothing is said
 _BEFORE_SENTENCE = frozenset("\x02\n.!?")
-_SIGNS = 500  # what has more distinct ones is no English text, and takes long to read
 
 
 def prose_tokens(text: str) -> list[str]:
     """Return the tokens of a text without markup, of a long one those of both ends."""
-    shown = both_ends(text, CHARS)
-    if len(set(shown)) <= _SIGNS:
-        shown = respelled(shown, FOLDED_LETTERS)
+    shown = respelled(both_ends(text, CHARS), FOLDED_LETTERS)
     shown = _NO_WORD.sub(" ", _WITHIN.sub("", shown))
     return _TOKEN.findall(f"\x02{shown}\x03")
 

@@ -18,7 +18,7 @@ from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_lab
 from ragguard.text import MOST_CHARS, STOP_WORDS, both_ends, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import ngrams
-from ragguard.text.notes import rejoined
+from ragguard.text.notes import rejoined, without_notes
 
 _FEW_WORDS = 3  # a question of less may be met by chance
 _ALIKE = 2 / 3
@@ -90,7 +90,7 @@ def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage 
 
 
 def unparted(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    """Undo notes and tags within the question's words."""
+    """Undo notes and tags within the question's words, and notes between them."""
     words = passage.once(_rejoined_words)
     if not words:
         return None
@@ -99,9 +99,9 @@ def unparted(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassa
 
 
 def _rejoined_words(passage: TokenizedPassage) -> tuple[str, ...]:
-    """Return the words of a passage without notes within them; none if it has no such note."""
+    """Return the words of a passage without notes; none if it has none within words, or few."""
     text = both_ends(passage.text, MOST_CHARS)
-    bare = rejoined(text)
+    bare = without_notes(rejoined(text))
     return () if bare == text else tuple(ngrams(tokens(strip_markup(bare))))
 
 

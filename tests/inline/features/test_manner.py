@@ -71,6 +71,14 @@ def test_it_is_what_the_formula_says(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
+def test_lines_around_a_text_hide_nothing_of_it(seed: int) -> None:
+    text = "The pier was built by Ann in 1874, and sold by her sons in the years of the war. " * 4
+    alone = model_of(seed).manner(text)
+    for framed in (f"Source: wiki\nPage 3\n\n{text}", f"---\ntitle: x\n---\n{text}\n(c) y"):
+        assert model_of(seed).manner(framed) >= alone
+
+
+@pytest.mark.parametrize("seed", range(5))
 def test_what_stands_beside_a_text_hides_it_only_so_far(seed: int) -> None:
     text = "The pier was built by Ann in 1874. " * 4
     alone = model_of(seed).manner(text)

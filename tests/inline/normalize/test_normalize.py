@@ -193,7 +193,11 @@ def test_a_word_that_asks_may_stand_in_front_of_what_repeats_the_rest():
 
 
 @pytest.mark.parametrize(
-    "note", ["(Smith 2004)", "[see below, p. 3]", "Smith 2004", "\uff08\u6ce8\uff09"]
+    "note",
+    [
+        *("(Smith 2004)", "[see below, p. 3]", "Smith 2004", "\uff08\u6ce8\uff09"),
+        f"({'as we said ' * 30})",
+    ],
 )
 def test_notes_between_the_words_of_the_question_are_left_out_or_stand_behind_it(note):
     written = f"Who built {note} the lighthouse {note} of Skerrin {note} harbour?"
@@ -208,7 +212,14 @@ def test_what_stands_in_brackets_stays_where_the_question_does_not_stand_around_
 
 
 @pytest.mark.parametrize(
-    "note", ["[sic]", "(r)", "[3]", "{{x}}", "[b][/b]", "<i></i>", "<x-1>", "<nowiki/>", "<!-- -->"]
+    "note",
+    [
+        *("[sic]", "(r)", "[3]", "{{x}}", "[b][/b]", "<i></i>", "<x-1>", "<nowiki/>", "<!-- -->"),
+        *(
+            "[as it is written in our books]",
+            "<!-- a soft break that a layout engine has added -->",
+        ),
+    ],
 )
 def test_notes_and_tags_within_the_words_of_the_question_are_left_out(note):
     written = f"Who bu{note}ilt the lighthouse of Sker{note}rin har{note}bour"

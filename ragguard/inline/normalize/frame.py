@@ -1,0 +1,111 @@
+r"""Lines around a text: a passage begins and ends where the lines about it do not.
+
+    said = (*said[at:], *said[:at])    a rotation, so that a line begins the passage, or ends it
+
+Loaders, crawlers and indexers store chunks with their title, path or source in lines of their own,
+and whoever plants a text may write such lines too. So where a passage neither begins nor ends with
+three quarters of the question's words, but one of its first lines begins with them, or one of its
+last lines ends with them, it is turned there: nothing is left out, and every feature finds them at
+a boundary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from ragguard.inline.tokens import (
+    LONGEST_LABEL,
+    TokenizedPassage,
+    TokenizedQuery,
+    leading_label,
+)
+from ragguard.text import tokens
+from ragguard.text.html import strip_markup
+from ragguard.text.lines import first_lines, last_lines
+from ragguard.text.ngrams import ngrams
+
+_LEAST = 3 / 4  # of the question's distinct words
+
+
+def unframe(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list[TokenizedPassage]:
+    r"""Return passages turned to the line in front or behind that has most of the question.
+
+    >>> from ragguard.inline.tokens import tokenize_passage, tokenize_query
+    >>> query = tokenize_query("who built the pier")
+    >>> (turned,) = unframe(query, [tokenize_passage("Page 3\nWho built the pier: Ann Dove.")])
+    >>> turned.joined
+    ' who built the pier ann dove page 3 '
+    """
+    return [_unframed(query, passage) for passage in passages]
+
+
+def _unframed(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage:
+    least, shared = _LEAST * len(query.distinct), query.distinct & passage.distinct
+    if not shared or len(shared) < least:
+        return passage
+    front, behind = passage.once(_turns)
+    if not front and not behind:
+        return passage
+    said = passage.sequence
+    if max(_begins(query, said), _ends(query, said)) >= least:
+        return passage
+    held = {turn: _begins(query, said[turn.words :]) for turn in front}
+    held |= {turn: _ends(query, said[: turn.words]) for turn in behind}
+    best = max(held, key=held.__getitem__)
+    return passage.once(best.turned) if held[best] >= least else passage
+
+
+def _begins(query: TokenizedQuery, said: Sequence[str]) -> int:
+    """Return how many words of the question stand where it begins, with one of them."""
+    lead = leading_label(said[: len(query.sequence) + LONGEST_LABEL], query.distinct)
+    words = said[lead : lead + len(query.sequence)]
+    return len(query.distinct.intersection(words)) if words[0] in query.distinct else 0
+
+
+def _ends(query: TokenizedQuery, said: Sequence[str]) -> int:
+    words = said[-len(query.sequence) :]
+    return len(query.distinct.intersection(words)) if words[-1] in query.distinct else 0
+
+
+class _Turn(NamedTuple):
+    """Where the turned passage begins: at which character, and at which word."""
+
+    at: int
+    words: int
+
+    def turned(self, passage: TokenizedPassage) -> TokenizedPassage:
+        """Return the passage turned there."""
+        text, said = strip_markup(passage.text), passage.sequence
+        return TokenizedPassage(
+            (*said[self.words :], *said[: self.words]),
+            f"{text[self.at :]}\n{text[: self.at]}",
+            passage.unread,
+            passage.oov,
+            passage.injection,
+        )
+
+
+def _turns(passage: TokenizedPassage) -> tuple[list[_Turn], list[_Turn]]:
+    """Return the turns to what stands behind each of the first lines, and before the last ones."""
+    text = strip_markup(passage.text)
+    if "\n" not in text:
+        return [], []
+    said, size = passage.sequence, len(passage.sequence)
+
+    def fitting(turns: Iterator[_Turn]) -> list[_Turn]:
+        # Of a very long text not all words are read, and others may be joined across a line.
+        return [turn for turn in dict.fromkeys(turns) if 0 < turn.words < size]
+
+    def words(part: str) -> tuple[str, ...]:
+        return tuple(ngrams(tokens(part)))
+
+    lengths = accumulate([len(line) for line in first_lines(text).splitlines(keepends=True)])
+    before = [(at, words(text[:at])) for at in lengths]
+    lengths = accumulate([len(line) + 1 for line in last_lines(text).split("\n")[:0:-1]])
+    behind = [(len(text) - length, words(text[len(text) - length :])) for length in lengths]
+    return (
+        fitting(_Turn(at, len(own)) for at, own in before if said[: len(own)] == own),
+        fitting(_Turn(at, size - len(own)) for at, own in behind if said[size - len(own) :] == own),
+    )
