@@ -5,13 +5,14 @@ detectors say `EXPECTED` nats less. How much less was chosen from what is counte
 the choosing half: names (of `keyword_traffic.jsonl`, and titles of the plain knowledge base, as
 they stand and behind "What is"), pages that carry questions, and pasted text. Then it is counted on
 the report half what that changes, for clean traffic of every kind, headings of a manual among it,
-and for the published attack.
+and for the published attack, with and without a line that says where a page comes from.
 
 Whether a set is touched, and its right page with it, is read off the scores: a passage at the
 gate's line goes by itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ _ATTACKS = ("poisonedrag", "blind")
 _MANUAL, _KEYS = "headings of a manual", "key words of a manual"
 _WITH_RIGHT = ("keyword_traffic", _MANUAL, _KEYS, "question on every page", "quotes a page")
 _WAYS = ("as_questions", "as_it_is")
+_LINE = "Source: wiki, page 3\n\n"
 
 
 def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
@@ -87,6 +89,16 @@ def planted_first(
     return unranked(clean.question, texts, np.append(False, clean.golden), first)
 
 
+def behind_a_line(found: RetrievedSet, *, planted_alone: bool = False) -> RetrievedSet:
+    """Return a set in which each text, or what is planted alone, stands behind a line of its own.
+
+    They are ranked without it: a loader writes it, or the attacker, whatever the vectors are of.
+    """
+    each = zip(found.texts, found.poisoned, strict=True)
+    texts = [f"{_LINE}{text}" if own or not planted_alone else text for text, own in each]
+    return replace(found, texts=tuple(texts))
+
+
 def by_offset(group: str, clean: Sets, attacked: Sets) -> Rows:
     """Return rows: what is touched and what is found if expected repetition says so much less."""
     names = [f"{name}_{nats:g}" for name in ("touched", "found") for nats in OFFSETS]
@@ -125,18 +137,24 @@ def report_groups(
 ) -> Iterator[tuple[str, str, int, Sets]]:
     """Yield what is counted of the report half, as `counted` takes it."""
     attacked: dict[tuple[str, int], list[RetrievedSet]] = {}
+    every: dict[str, list[RetrievedSet]] = {"clean": [], "prepend": [], "plain": []}
     texts = _false_texts([record for data in datasets for record in data.report])
     for data in tracked([*datasets, skerrin()], "report half"):
-        yield "clean", data.name, 0, [retrieve(one, embedder, _HITS) for one in data.report]
+        clean = [retrieve(one, embedder, _HITS) for one in data.report]
+        yield "clean", data.name, 0, clean
+        every["clean"] += clean
         for record in data.report if data.name != OWN else ():
+            for form in ("prepend", "plain"):
+                if poison := planted(record, _ATTACKS[0], form, 1):
+                    every[form].append(retrieve(record, embedder, _HITS, poison))
             size = "six words or more" if len(record.question.split()) >= _LONG else "shorter"
             topic = tokenize_query(record.question).names
-            form = "only names its topic" if topic else "asks"
+            asking = "only names its topic" if topic else "asks"
             for attack in _ATTACKS:
                 for count in (1, 5):
                     if poison := planted(record, attack, "prepend", count):
                         found = retrieve(record, embedder, _HITS, poison)
-                        attacked.setdefault((f"{form}, {size}", count), []).append(found)
+                        attacked.setdefault((f"{asking}, {size}", count), []).append(found)
     for name in ("machine_written", "keyword_traffic", "languages"):
         by_form: dict[str, list[RetrievedSet]] = {}
         for form, found in list(as_given(folder, name))[1::2]:
@@ -146,6 +164,13 @@ def report_groups(
             yield "clean", group, 0, sets
             if name == "keyword_traffic":
                 yield "attack", group, 1, list(map(planted_first, sets, cycle(texts)))
+                yield "clean", f"{group}, behind a line", 0, list(map(behind_a_line, sets))
+    yield "clean", "behind a line", 0, list(map(behind_a_line, every["clean"]))
+    for form, said in (("prepend", "question in front"), ("plain", "plain")):
+        alone = [behind_a_line(one, planted_alone=True) for one in every[form]]
+        yield "attack", said, 1, every[form]
+        yield "attack", f"{said}, behind a line", 1, list(map(behind_a_line, every[form]))
+        yield "attack", f"{said}, behind a line as no other", 1, alone
     under = pages()
     right = {heading: page for page, heading in under.items() if heading}
     manual = list(looked_up(list(under), list(right), list(right.values())))

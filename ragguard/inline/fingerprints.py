@@ -47,6 +47,7 @@ _MOST_CHARS = 2 * MAX_CHARS  # of a text are read, of which MAX_CHARS letters co
 # version is made anew.
 _WHOLE, _REST = b"\x04", b"\x05"
 _SEED, _EACH = 4, 12  # bytes
+_LONGEST_NOTE = 40  # characters
 _HALF = WINDOW // 2  # bytes, which are read as one number
 # Of (first half * one + second half) * other, modulo 2^64, the upper 32 bits (multiplicative
 # hashing: Knuth, The Art of Computer Programming 3, 6.4), if the first of them is 0.
@@ -182,8 +183,11 @@ def said_elsewhere(
 
 
 def signed_part(text: str) -> str:
-    """Return what a signature reads of a text: without padding, notes and comments."""
-    return without_notes(_unpadded(text))
+    """Return what a signature reads of a text: without padding, and without short notes.
+
+    A longer one says something, and all of a text may stand in brackets.
+    """
+    return without_notes(_unpadded(text), _LONGEST_NOTE)
 
 
 def signature(text: str, cleared: Iterable[str] = (), said: NDArray[np.uint32] = NONE) -> bytes:
@@ -226,7 +230,7 @@ def _shown(text: str, letters: bytes) -> bytes:
         (letters,) = letters_of([shown])
     # Signs may stand for letters, or only stand about: read both ways.
     read = _ends(letters) if signs is shown else _ends(letters) + _ends(*letters_of([signs]))
-    rest = without_notes(shown)
+    rest = without_notes(shown, _LONGEST_NOTE)
     return read if rest is shown else read + _ends(*letters_of([rest]))
 
 

@@ -7,11 +7,12 @@ circled numbers; a comparison of words or letters in a row does not.
 from __future__ import annotations
 
 import re
+from math import inf
 
 # Every repetition is bounded, or ends where the next one may begin.
 _RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]")
 _BRACKETED = re.compile(r"!?[(\[{][^()\[\]{}]*+[)\]}]")
-_NOTES = (_BRACKETED, re.compile(r"<!--[^<>]*+>"), re.compile(r"\\[nrt]"), _RAISED)
+_NOTES = (re.compile(r"<!--[^<>]*+>"), re.compile(r"\\[nrt]"), _RAISED)
 _INNER = re.compile(
     r"""(?:[(\[{](?<=[^\W\d_].)[(\[{]?[^()\[\]{}]{0,200}[)\]}]{1,2}|<(?<=[^\W\d_].)[^<>]{1,200}>)
     (?:[(\[{]{1,2}[^()\[\]{}]{0,200}[)\]}]{1,2}|<[^<>]{1,200}>)?(?=[^\W\d_])""",
@@ -22,8 +23,10 @@ _HAS_WIDE, _NARROW = re.compile(f"[{_WIDE}]"), str.maketrans(_WIDE, "()[]{}[]")
 _FEW = 2  # leave enough in a row
 
 
-def without_notes(text: str) -> str:
+def without_notes(text: str, longest: float = inf) -> str:
     """Return a text with a space for each note; most texts have two at most and come back as is.
+
+    A note in brackets of more than `longest` characters stays.
 
     >>> without_notes("who (see 1) built [2] the (see 3) pier")
     'who   built   the   pier'
@@ -37,10 +40,15 @@ def without_notes(text: str) -> str:
         begin += len(_RAISED.findall(text))
     if begin <= _FEW:
         return text
+
+    def left_out(note: re.Match[str]) -> str:
+        return " " if len(note[0]) <= longest else note[0]
+
+    read = _BRACKETED.sub(left_out, read)
     for note in _NOTES:
         read = note.sub(" ", read)
     if ")" in read or "]" in read or "}" in read:  # one note may stand in another
-        read = _BRACKETED.sub(" ", read)
+        read = _BRACKETED.sub(left_out, read)
     return read
 
 

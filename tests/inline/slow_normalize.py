@@ -31,10 +31,23 @@ def short_lines(lines):
 
 
 def turned(asked, text):
-    """The text from one of its lines on, and what stood before it: so that the question begins it.
+    """The text from one of its lines on, and what stood before it."""
+    at, _ = turn(asked, text)
+    shown = strip_markup(text)
+    return f"{shown[at:]}\n{shown[:at]}" if at else text
 
-    Or up to one of its last lines, so that it ends with the question. Nothing where it does already
-    or no line does; the question is three quarters of its words, one of them first or last.
+
+def turned_words(asked, text):
+    """Its words, each line of a script without spaces by itself."""
+    _, words = turn(asked, text)
+    said = words_of(text)
+    return [*said[words:], *said[:words]]
+
+
+def turn(asked, text):
+    """At which sign and word a text is to begin for the question to begin or end it.
+
+    0 where it does already or no line does; three quarters of its words do, one first or last.
     """
     shown, said, distinct = strip_markup(text), words_of(text), set(asked)
     before, behind = [], []
@@ -55,21 +68,20 @@ def turned(asked, text):
         return len(distinct & set(there)) if there[-1] in distinct else 0
 
     if not asked or not said or max(begins(said), ends(said)) >= 3 / 4 * len(distinct):
-        return text
+        return 0, 0
     held = []
     for at in before:
         first = list(ngrams(tokens(shown[:at])))
         if 0 < len(first) < len(said) and said[: len(first)] == first:
-            held.append((begins(said[len(first) :]), at))
+            held.append((begins(said[len(first) :]), at, len(first)))
     for at in behind:
         last = list(ngrams(tokens(shown[at:])))
         if 0 < len(last) < len(said) and said[-len(last) :] == last:
-            held.append((ends(said[: -len(last)]), at))
-    most = max([one for one, _ in held], default=0)
+            held.append((ends(said[: -len(last)]), at, len(said) - len(last)))
+    most = max([one for one, _, _ in held], default=0)
     if most < 3 / 4 * len(distinct):
-        return text
-    at = next(at for one, at in held if one == most)
-    return f"{shown[at:]}\n{shown[:at]}"
+        return 0, 0
+    return next((at, words) for one, at, words in held if one == most)
 
 
 def spelt(word):
@@ -300,8 +312,8 @@ def normalized(asked, text, much=False):
     from slow_signals import lead_in
 
     asked = list(asked)
-    text = turned(asked, text)
-    said = words_of(with_letters_for_signs(asked, text) or text)
+    lettered = with_letters_for_signs(asked, turned(asked, text))
+    said = words_of(lettered) if lettered else turned_words(asked, text)
     odd = {
         word
         for word in said

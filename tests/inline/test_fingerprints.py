@@ -157,6 +157,17 @@ def test_what_stands_between_words_and_is_none_hides_no_copy(aside, apart):
     assert np.isin(Signature.read(signature(noted)).hashes, known).all()
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["({text}) [1] (x)", "(({text}))", "{decoy} ({text}) [1] (x)", "[{text}] {decoy} (x) (y)"],
+)
+def test_what_stands_in_brackets_is_signed_as_well(written):
+    decoy = "The market is held on Saturdays, and boats leave at nine from the northern quay."
+    (signed,) = map(set, [Signature.read(signature(written.format(text=TEXT, decoy=decoy))).hashes])
+    known = set(fingerprints([TEXT]).distinct(0))
+    assert len(signed & known) >= 0.43 * len(signed)
+
+
 def test_a_note_or_two_change_no_fingerprint():
     noted = TEXT.replace("Dove", "Dove (d. 1890)").replace("1874", "1874 [1]")
     plain = noted.replace("(d. 1890)", "d1890").replace("[1]", "1")

@@ -62,5 +62,6 @@ def test_a_turned_passage_is_made_once():
 @given(st.lists(st.sampled_from(LINES), max_size=7).map("\n".join), st.sampled_from(LINES))
 def test_it_is_that_of_the_slow_reference(text, question):
     query = tokenize_query(question)
-    slow = slow_normalize.turned(list(query.sequence), text)
-    assert list(turned(text, query).sequence) == slow_normalize.words_of(slow)
+    assert list(turned(text, query).sequence) == slow_normalize.turned_words(
+        list(query.sequence), text
+    )
