@@ -542,7 +542,9 @@ def own_signals(query, texts, k):
         if english:
             others = [one for at, one in enumerate(coverages[:10]) if at != row]
             lead = coverage - sum(others) / len(others) if others else 0.0
-            relevance = 2.0 * above(coverage, 0.0, 0.5) + 2.5 * above(lead, -0.1, 0.35)
+            relevance = 2.0 * above(coverage, 0.0, 0.5)
+            pasted = tokenize_query(query).tells and words_meant(asked) > 40
+            relevance += 0.0 if pasted else 2.5 * above(lead, -0.1, 0.35)
             shared = 3.0 * above(concentration(asked, text, texts[: min(k, 10)]), 0.0, 0.2)
             shared *= min(1.0, len(content_in(asked, text)) / 12)
             nats = least_manner(shown) + by_length * relevance + shared

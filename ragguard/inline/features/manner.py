@@ -32,9 +32,9 @@ square root of its windows.
 An honest page may be written so by chance, and counts only as far as it speaks of the question: by
 its coverage c of it, by its lead, which is c less the mean of the others' from -0.1 (0) to 0.35 (1)
 and by how much of it the others say as well, unless by chance, having few content words, m. long is
-min(words of the question / 8, 1), and 0 for a query that tells in more than 40 words: it was pasted
-from a page, which holds all of it. Where a machine wrote all that is retrieved, manner says less of
-each (company).
+min(words of the question / 8, 1). A query that tells in more than 40 words was pasted from a page,
+which is ahead of all others: its lead counts for nothing. Where a machine wrote all that is
+retrieved, manner says less of each (company).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _HELD, _AHEAD, _SHARED = (0.0, 0.5), (-0.1, 0.35), (0.0, 0.2)  # what says nothi
 _ENOUGH = 12  # content words of a passage; fewer are shared by chance
 _RANGE = (4.5, 15.0)  # nats: hardly any clean passage is above the middle
 _LONG = 7  # letters of a short word
-_PASTED = 40  # words: what tells and is longer was pasted, and its page has all of it
+_PASTED = 40  # words: what tells and is longer was pasted from a page
 
 _ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
@@ -233,9 +233,10 @@ def manner_signals(match: Match) -> dict[str, float]:
     if not match.english:  # the weights are of English texts
         return {}
     nats = match.passage.written.once(shipped().of)
+    held = COVERAGE * rescale(match.coverage, _HELD)
     if not (match.query.tells and match.query.length > _PASTED):
-        held = COVERAGE * rescale(match.coverage, _HELD) + LEAD * rescale(match.lead, _AHEAD)
-        nats += match.long * held
+        held += LEAD * rescale(match.lead, _AHEAD)
+    nats += match.long * held
     if nats <= _RANGE[0] - CONCENTRATION:  # as of most passages
         return {}
     nats -= _company(match)

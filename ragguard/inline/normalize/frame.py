@@ -42,11 +42,11 @@ def unframe(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list
 
 
 def _unframed(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage:
+    front, behind = passage.once(_turns)
+    if not front and not behind:  # as most have none
+        return passage
     least, shared = _LEAST * len(query.distinct), query.distinct & passage.distinct
     if not shared or len(shared) < least:
-        return passage
-    front, behind = passage.once(_turns)
-    if not front and not behind:
         return passage
     said = passage.sequence
     if max(_begins(query, said), _ends(query, said)) >= least:

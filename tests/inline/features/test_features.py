@@ -108,6 +108,22 @@ def test_signals_equal_their_slow_references(drawn, data):
     assert_equal_their_reference(query, texts, data.draw(st.integers(1, len(texts))))
 
 
+LINES = st.sampled_from(
+    [
+        *(
+            "Source: wiki",
+            "Page 3",
+            "It was built in 1874.",
+            "who built the pier of the lighthouse",
+        ),
+        "who built the pier of the lighthouse Ann did, and it was sold by the keeper in the war. "
+        * 3,
+        "Ann did, as all know, and sold it. Who built the pier of the lighthouse",
+        "The pier was sold. " * 12,
+    ]
+)
+
+
 # No word of these is an English one; those of the second are two signs each, so that all are cut.
 OTHER_LANGUAGES = (
     "benthuyen haidangx thuytrieu chimbien aidayx xaydung cuanhx thuocx",
@@ -127,6 +143,20 @@ def test_signals_in_another_language_equal_their_slow_references(drawn, others, 
 
     query, texts = translated(drawn[0]), [translated(text) for text in drawn[1]]
     assert_equal_their_reference(query, texts, data.draw(st.integers(1, len(texts))))
+
+
+@given(st.lists(LINES, min_size=1, max_size=6), st.lists(LINES, min_size=1, max_size=6))
+def test_signals_behind_lines_equal_their_slow_references(some, others):
+    texts = ["\n".join(some), "\n".join(others), *QUIET]
+    assert_equal_their_reference("who built the pier of the lighthouse", texts, 2)
+
+
+@pytest.mark.parametrize("words", [39, 41])
+def test_the_lead_of_a_page_counts_where_less_is_pasted(words):
+    told = " ".join(["The pier was built by the keeper of the old lighthouse, and sold"] * 4)
+    query = f"{' '.join(told.split()[:words])}."
+    texts = [f"{told}. Ann did so in 1874, and was glad of it. " * 2, *QUIET]
+    assert_equal_their_reference(query, texts, len(texts))
 
 
 @given(ANY_TEXT, st.lists(ANY_TEXT, min_size=1, max_size=4), st.data())
