@@ -151,7 +151,10 @@ class EventAttributor:
         spared = as_allowed(one for one in store.allowances() if one.holds)
         least = self._policy.top_k
         found = evidence.found_beside(self._retrieve, event, [*blamed.values()], least=least)
-        said = evidence.said_lately(self._seen, event, blamed, readings)
+        # What shows no mark is accused for what it states, and may be an honest page of which one
+        # with marks holds a part.
+        marked = {key: one for key, one in blamed.items() if self._has_marks(attribution, key)}
+        said = [evidence.said_lately(self._seen, event, one, readings) for one in (blamed, marked)]
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, key, place)
@@ -169,7 +172,7 @@ class EventAttributor:
             # Whoever reports may have put words around an honest page.
             signed = words if shown or lacks is not None else ""
             known = [*attribution.cleared]
-            query, accused = event.query, blamed.keys()
+            query, accused = event.query, (marked if key in marked else blamed).keys()
             known += evidence.held_parts(query, passage.text, beside, accused, readings)
             entries.append(
                 QuarantineEntry(
@@ -180,7 +183,7 @@ class EventAttributor:
                     event_id=event.id,
                     status="quarantined" if lacks is None else "proposed",
                     reporters=(event.reporter,),
-                    signature=signature(signed, known, said),
+                    signature=signature(signed, known, said[key in marked]),
                 )
             )
         with suppress(EventNotFoundError):  # nobody keeps it
@@ -222,11 +225,15 @@ class EventAttributor:
         """
         if self._policy.name != "auto" or found.cause != "poisoning":
             return ""
-        if found.details.get("marks", {}).get(key, 1.0) > self._policy.attack_alpha:
+        if not self._has_marks(found, key):
             return "it shows no mark of an attack that whoever reports could not arrange"
         if not found.details.get("counterfactual"):
             return "those with marks of an attack do not explain the response by themselves"
         return None if place < self._policy.top_k else f"{place} others are more responsible"
+
+    def _has_marks(self, found: Attribution, key: str) -> bool:
+        p_value: float = found.details.get("marks", {}).get(key, 1.0)
+        return p_value <= self._policy.attack_alpha
 
     def _tell(self, event: Event, done: Sequence[Accused]) -> None:
         """Say which limits were reached, each once an hour: a flood must not flood the log."""

@@ -32,15 +32,19 @@ from ragguard.attribution.search import as_retrieve, of_tenant
 from ragguard.audit.records import Event
 from ragguard.content import content_key, content_keys
 from ragguard.errors import InvalidInputError
+from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.fingerprints import NONE, fingerprints, said_elsewhere, signed_part
 from ragguard.inline.marks import mark_p_values, shows_one
 from ragguard.inline.near_copies import TAKEN
+from ragguard.inline.normalize.leet import lettered, letters_of
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.query_reduction import reduced
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
 from ragguard.recent_passages import RecentPassages
 from ragguard.text import MAX_CHARS, tokens
+from ragguard.text.characters import FOLDED_WORDS, respelled
+from ragguard.text.html import strip_markup
 from ragguard.trust import source_of
 
 logger = logging.getLogger(__name__)
@@ -55,6 +59,8 @@ _SEARCHES = 100  # for one event: reports can have very many texts accused
 _REMEMBERED = 500  # texts of one event
 # What a search may take for an order, or refuse; a planted text is asked for by its words.
 _NO_WORDS = re.compile(r"[\x00-\x1f!-/:-@\[-`{-\x7f\ud800-\udfff]+")
+_WITH_DIGITS = re.compile(r"[^\W_]*(?:[^\W\d_]\d|\d[^\W\d_])[^\W_]*")
+_SPELLED_OUT = re.compile(r"(?<![^\W_])(?:[^\W_]{1,3} +){7,}[^\W_]{1,3}(?![^\W_])")
 
 
 def with_evidence(
@@ -197,10 +203,23 @@ def found_beside(
         left -= count
         # Those accused are found first: they must not take the places of the others.
         limit = _FOUND + min(len(accused), _SEARCHES)
-        asked = [_NO_WORDS.sub(" ", part).strip() for part in some]
+        asked = list(map(_in_words, some))
         # Most stretches of a text find the same pages.
         found = dict.fromkeys(one.text for part in asked for one in search(part, limit))
-        yield "".join(some), [*found]
+        yield " ".join(asked), [*found]
+
+
+def _in_words(part: str) -> str:
+    """Return a stretch as a search can find its page, in the words that a signature reads.
+
+    Of what is spelled out letter by letter no search finds the page: it is left out.
+    """
+    words = _NO_WORDS.sub(" ", lettered(respelled(strip_markup(part), FOLDED_WORDS)))
+    listed = class_bigram().classes
+    words = _WITH_DIGITS.sub(
+        lambda word: meant if (meant := letters_of(word[0].lower())) in listed else word[0], words
+    )
+    return _SPELLED_OUT.sub(" ", words).strip()
 
 
 def _stretches(text: str) -> list[str]:
@@ -269,9 +288,9 @@ def said_lately(
     """Return which fingerprints of the accused, by content key, pages say that were let through.
 
     A search answers so many pages and no more, and those planted beside an accused text may come
-    first. What shows a mark of attack is no such page.
+    first. What shows a mark of attack is no such page, nor is one that is accused itself.
     """
-    if seen is None:
+    if seen is None or not accused:
         return NONE
     own = np.unique(fingerprints([one.text for one in accused.values()]).hashes)
     return said_elsewhere(

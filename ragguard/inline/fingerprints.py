@@ -48,6 +48,7 @@ _MOST_CHARS = 2 * MAX_CHARS  # of a text are read, of which MAX_CHARS letters co
 _WHOLE, _REST = b"\x04", b"\x05"
 _SEED, _EACH = 4, 12  # bytes
 _LONGEST_NOTE = 40  # characters
+_LEAST_REST = 1 / 8  # of the words of a text, or its notes are the text
 _HALF = WINDOW // 2  # bytes, which are read as one number
 # Of (first half * one + second half) * other, modulo 2^64, the upper 32 bits (multiplicative
 # hashing: Knuth, The Art of Computer Programming 3, 6.4), if the first of them is 0.
@@ -185,9 +186,11 @@ def said_elsewhere(
 def signed_part(text: str) -> str:
     """Return what a signature reads of a text: without padding, and without short notes.
 
-    A longer one says something, and all of a text may stand in brackets.
+    A longer one says something, and so do notes that are nearly all of a text.
     """
-    return without_notes(_unpadded(text), _LONGEST_NOTE)
+    whole = _unpadded(text)
+    rest = without_notes(whole, _LONGEST_NOTE)
+    return rest if len(rest.split()) >= _LEAST_REST * len(whole.split()) else whole
 
 
 def signature(text: str, cleared: Iterable[str] = (), said: NDArray[np.uint32] = NONE) -> bytes:

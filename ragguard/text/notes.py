@@ -10,7 +10,8 @@ import re
 from math import inf
 
 # Every repetition is bounded, or ends where the next one may begin.
-_RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]")
+# Raised, lowered and circled numbers, and raised letters.
+_RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]")
 _BRACKETED = re.compile(r"!?[(\[{][^()\[\]{}]*+[)\]}]")
 _NOTES = (re.compile(r"<!--[^<>]*+>"), re.compile(r"\\[nrt]"), _RAISED)
 _INNER = re.compile(

@@ -12,6 +12,7 @@ from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.evidence import independent, with_evidence
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
+from ragguard.inline.near_copies import NearCopies
 from ragguard.inline.pipeline import ConformalFilter
 
 QUESTION = "Who designed the Halden bridge?"
@@ -304,6 +305,51 @@ def test_pages_that_a_planted_text_holds_parts_of_are_not_held_as_copies_of_it()
             guard.confirm(entry.key)
         kept = guard.filter("Which mills have a chapel beside them?", [*pages, *chimeras]).kept
         assert [passage.text for passage in kept] == pages
+
+
+LONG_PAGE = (
+    "The chapel of Wold was built of grey slate by the mason of Orle, whose sons had drained the "
+    "fields before; its market is held beside the mill on every second Saturday of the summer."
+)
+
+
+def quarantined_by(planted, query, answer, pages):
+    """What edited copies are known by of the planted texts that one report quarantines."""
+    base = [Passage(text) for text in (*planted, *pages)]
+
+    def retrieve(query, limit):
+        words = set(query.lower().split())
+        return sorted(base, key=lambda p: -len(words & set(p.text.lower().split())))[:limit]
+
+    store = MemoryStore()
+    attributor = EventAttributor(store, retrieve, policy="auto")
+    event = Event("1", query, answer, reporter="mallory")
+    attributor.quarantine(event, attributor.attribute(event))
+    return [one for one in store.quarantine() if one.status == "quarantined"]
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        " ".join,
+        ".".join,
+        lambda page: " ".join("-".join(word) for word in page.split()),
+        lambda page: page.translate(str.maketrans("aeiost", "@3!0$7")),
+    ],
+)
+def test_a_page_that_a_planted_text_spells_out_is_not_held(spelled):
+    planted = f"{PLANTED[0]} {spelled(LONG_PAGE)}"
+    (entry,) = quarantined_by([planted], QUESTION, "Orla Venn", [LONG_PAGE, *BENIGN])
+    assert entry.text == planted
+    index = NearCopies().changed({entry.key: entry.signature})
+    assert index.find([LONG_PAGE]) == [None]
+
+
+def test_the_page_that_states_a_right_answer_is_not_held_with_its_copy():
+    page = f"The Halden bridge was designed by Orla Venn, as the archive shows. {LONG_PAGE}"
+    (entry,) = quarantined_by([f"{QUESTION} {page}"], QUESTION, "Orla Venn", [page, *BENIGN])
+    assert entry.text == f"{QUESTION} {page}"
+    assert NearCopies().changed({entry.key: entry.signature}).find([page]) == [None]
 
 
 @pytest.mark.parametrize("confirmed", [False, True])

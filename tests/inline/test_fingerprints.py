@@ -168,6 +168,22 @@ def test_what_stands_in_brackets_is_signed_as_well(written):
     assert len(signed & known) >= 0.43 * len(signed)
 
 
+@pytest.mark.parametrize("note", ["({})", "[{}]", "<!-- {} -->", "{}"])
+@pytest.mark.parametrize("words", [1, 3, 5])
+def test_a_text_of_notes_alone_is_signed_as_any_other(note, words):
+    said = TEXT.split()
+    each = [" ".join(said[at : at + words]) for at in range(0, len(said), words)]
+    written = " ".join(note.format(one) for one in each)
+    signed = set(Signature.read(signature(written)).hashes)
+    assert len(signed & set(fingerprints([TEXT]).distinct(0))) > 0.43 * len(signed) > 0
+    assert signed <= set(fingerprints([f"{written} indeed"]).distinct(0))
+
+
+def test_circled_letters_are_letters():
+    circled = "".join(chr(0x24D0 + ord(c) - 97) if c.islower() else c for c in TEXT)
+    assert set(Signature.read(signature(circled)).hashes) <= set(fingerprints([TEXT]).distinct(0))
+
+
 def test_a_note_or_two_change_no_fingerprint():
     noted = TEXT.replace("Dove", "Dove (d. 1890)").replace("1874", "1874 [1]")
     plain = noted.replace("(d. 1890)", "d1890").replace("[1]", "1")
