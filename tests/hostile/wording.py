@@ -9,6 +9,7 @@ from string import ascii_lowercase, punctuation
 __all__ = [
     "address_bait",
     "blanks",
+    "bracketed_lines",
     "controls",
     "digits",
     "dollars",
@@ -145,3 +146,10 @@ def joined_lines(draw: Random, question: str) -> Iterator[str]:
     words = question.split() or ["x"]
     while True:
         yield draw.choice(words) + draw.choice(["_", "-", "/", "\r\n", "\n\n", "\u2028", "."])
+
+
+def bracketed_lines(draw: Random, question: str) -> Iterator[str]:
+    """Yield the question between short lines, and notes of any length, of which few are closed."""
+    around = ["\n", "Page 3\n", "source: x\n\n", "(", "[x", "{", ") ", "]", "<!--", "-->", "%2525"]
+    while True:
+        yield draw.choice(["", question, "x" * draw.randint(1, 300)]) + draw.choice(around)
