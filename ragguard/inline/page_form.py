@@ -13,19 +13,20 @@ form is usual, its repetition speaks less against a passage (`scoring.EXPECTED` 
 The forms are `questions` and `first_lines`, and `heading`, `field` and `title` of a text, and of
 what stands behind its first lines. A title is usual where 4/5 have it, and expected where it holds
 3/4 of the query and little else, since much prose begins so. What repeats the query, in whatever
-spelling, is no company, or what is planted would make itself usual. Nor is a heading in one line
-with the text that has an interrogative of the query: that is a question without its mark.
+spelling, is no company, or what is planted would make itself usual. A heading that has the words by
+which the query asks is a question: in one line with the text it is no heading, and in a line of its
+own only where another one, that asks something else, is in such a line.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
-interrogative before it. And where a page has the name for its heading that is the query, the others
-refer to it, if headings are usual; in a line of its own such a heading is expected anyway, since of
-a page that was cut in pieces the first alone has it.
+interrogative before it, nor what it asks behind it. And where a page has the name for its heading
+that is the query, the others refer to it, if headings are usual; in a line of its own such a
+heading is expected anyway, since of a page that was cut in pieces the first alone has it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -52,6 +53,7 @@ _CHARS = 300  # in which a heading ends
 _ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
 _QUESTION_WORDS, _START_WORDS = 30, 8  # at most
 _ASKED_WORDS = 4  # an interrogative and three more words, which no page has by chance
+_BEYOND = 2  # words of a question behind what is told
 _VERBS = ASKING_VERBS | frozenset("be been being may might must shall will".split())
 _FIRST_LINE = re.compile(r"\s*[^\n]*\n")
 _STOP = re.compile(r"[.:!;] | [-\u2013\u2014|\u00b7\u2022\u2192\u00bb\u203a>=#/~]+ |\t")
@@ -192,12 +194,15 @@ def repeats_as_expected(
     query. The first 50 of all are the company.
     """
     if query.tells:
-        return np.array([not _asks_what_is_told(query, one) for one in passages[:k]])
+        return np.array([_repeats_what_is_told(query, one) for one in passages[:k]])
     expected = np.zeros(k, dtype=np.bool_)
     size = min(_MOST, len(passages))
     found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
-    asked = frozenset[str]() if "to" in query.sequence[1:2] else INTERROGATIVES & query.distinct
     asks = not query.names  # what is named other pages name as well
+    asked = query.asking if asks else INTERROGATIVES & query.distinct
+    if "to" in query.sequence[1:2]:
+        asked = frozenset()
+    otherwise = asks and query.asks_otherwise
     weights: dict[str, float] = {}
     for form, (_, usual, alone) in _FORMS.items():
         has = [row for row in range(size) if form in found[row]]
@@ -214,13 +219,16 @@ def repeats_as_expected(
             for row in has
             if held[row] < _REPEATS and not (asks and quotes(query, passages[row]))
         }
+        asking = {row for row in others if _is_question(found[row][form], said[row])}
         for row in repeating:
             enough = len(others - {row}) >= max(LEAST, usual * (size - (row < size)))
             heads = form != "question"
             line = heads and "\n" in found[row][form]
-            if heads and not line and not asked.isdisjoint(said[row]):
-                continue
             repeats = held[row] >= _REPEATS
+            question = not asked.isdisjoint(said[row]) or (line and otherwise and repeats)
+            alike = line and not (asks and asking.isdisjoint(others - {row}))
+            if heads and question and not alike:
+                continue
             named = query.names and asked.isdisjoint(said[row]) and repeats
             if named and not asked and enough and not alone:
                 return np.ones(k, dtype=np.bool_)
@@ -232,10 +240,14 @@ def repeats_as_expected(
     return expected if expected.any() else None
 
 
-def _asks_what_is_told(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
-    """Return True if a passage has the interrogative before what a query tells: "why the pier"."""
-    lead = next((at for at, word in enumerate(query.sequence[:3]) if word in INTERROGATIVES), None)
-    if lead is None:
-        return False
+def _is_question(part: str, words: Set[str]) -> bool:
+    return not INTERROGATIVES.isdisjoint(words) or QUESTION_MARK.search(part) is not None
+
+
+def _repeats_what_is_told(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
+    """Return False if a passage has what the query asks as well: "why the pier"."""
     length, start = longest_run(query.sequence, passage)
-    return start <= lead and start + length >= lead + _ASKED_WORDS
+    if length >= query.told + _BEYOND:
+        return False
+    lead = next((at for at, word in enumerate(query.sequence[:3]) if word in INTERROGATIVES), None)
+    return lead is None or not start <= lead <= start + length - _ASKED_WORDS

@@ -199,6 +199,15 @@ def _asks(text: str, named: Sequence[str], *, defined: bool) -> bool:
     return verb or not _ASKING.isdisjoint(told) or _MARK.search(text) is not None
 
 
+def asks_otherwise(text: str) -> bool:
+    """Return True if a text has a question mark, or an interrogative of another script than Latin.
+
+    >>> asks_otherwise("Wann brannte die Lampe?"), asks_otherwise("the lamp of the pier")
+    (True, False)
+    """
+    return _MARK.search(text) is not None or _asks_elsewhere(text)
+
+
 def _asks_elsewhere(text: str) -> bool:
     """Return True if a text has an interrogative of another script than Latin."""
     if text.isascii():

@@ -30,6 +30,9 @@ from ragguard.text import STOP_WORDS, tokens
 MOST = 3
 """Questions of a query that are looked at, the last ones."""
 
+PASTED = 30
+"""Words beside what asks, at most, which a person may have said."""
+
 _LEAST_WORDS, _LEAST_CONTENT = 3, 2
 _LEAST_MARKED = 5  # words of a sentence without a word that asks, but with a question mark
 _LEADING = frozenset(
@@ -51,7 +54,6 @@ _PARTED = re.compile(
 )
 _MARKS = re.compile(r"\.{0,9}\?[?!]{1,9}|\.{2,9}\?")  # for one question mark
 _LEAST_QUOTED = 7  # words
-_PASTED = 30  # words beside what asks, which nobody says of themselves
 _QUOTED = re.compile(r"""["\u201c]([^"\u201c\u201d]+)["\u201d]""")
 _ANNOUNCED = re.compile(r"^\W*(?:\w+\W+){0,4}\w+:\s+")
 _TAG = re.compile(
@@ -119,15 +121,24 @@ def told_in(text: str) -> str:
         said = said.replace("?", ".")
     quoted = max(_QUOTED.findall(said), key=len, default="")
     within = len(tokens(quoted))
-    if within >= _LEAST_QUOTED and len(tokens(said)) - within <= _PASTED:
+    if within >= _LEAST_QUOTED and len(tokens(said)) - within <= PASTED:
         return quoted
     said = _ANNOUNCED.sub("", said)
     sentences = _END.split(said)
     rest = " ".join([one for one in sentences if not _asks_at_all(one)])
     words = tokens(rest)
-    beside = rest != " ".join(sentences) and len(words) <= _PASTED
+    beside = rest != " ".join(sentences) and len(words) <= PASTED
     own = beside and not ASKERS.isdisjoint(words)
     return "" if own else rest
+
+
+def asks_at_end(text: str) -> bool:
+    """Return True if the last sentence of a query has a question mark.
+
+    >>> asks_at_end("A lamp was lit this week. Which was it?"), asks_at_end("Who lit it? Ann did.")
+    (True, False)
+    """
+    return QUESTION_MARK.search(_END.split(text.rstrip(_AFTER_MARK))[-1]) is not None
 
 
 def reduced(text: str) -> str:

@@ -10,8 +10,21 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
-from ragguard.inline.query_form import BEFORE, INTERROGATIVES, TELLING, names, tells
-from ragguard.inline.query_reduction import is_one_question, questions_in, told_in
+from ragguard.inline.query_form import (
+    BEFORE,
+    INTERROGATIVES,
+    TELLING,
+    asks_otherwise,
+    names,
+    tells,
+)
+from ragguard.inline.query_reduction import (
+    PASTED,
+    asks_at_end,
+    is_one_question,
+    questions_in,
+    told_in,
+)
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import MOST_CHARS, STOP_WORDS, both_ends, parted_words, tokens, tokens_counted
@@ -109,9 +122,12 @@ class TokenizedQuery(_Tokenized):
         parted: Its pairs of content words that only function words part, as no key words do.
         asking: The words that make it a question: its interrogatives, or else the function word
             that it begins with, unless a name or a clause may; empty if it is no question.
+        asks_otherwise: True if it is a question by its mark, or an interrogative of another script,
+            and has no such word.
         names: True if it only names something (`ragguard.inline.query_form`).
         length: How many words it has; n-grams count as parts of one.
-        tells: True if it tells something as well, as pasted text does.
+        told: How many of its words tell something, as pasted text does, and may stand in any page:
+            all, but for a question at the end of a few sentences.
         reduced: The questions in it, where it holds more than one question; they have none.
     """
 
@@ -123,8 +139,14 @@ class TokenizedQuery(_Tokenized):
     asking: frozenset[str]
     names: bool
     length: float
-    tells: bool = False
+    asks_otherwise: bool = False
+    told: int = 0
     reduced: tuple[TokenizedQuery, ...] = ()
+
+    @property
+    def tells(self) -> bool:
+        """True if it tells something as well."""
+        return self.told > 0
 
     @cached_property
     def letters(self) -> str:
@@ -184,7 +206,13 @@ def _read_query(text: str) -> TokenizedQuery:
     parts = [] if whole.names else [_read_question(part) for part in questions_in(shown)]
     reduced = tuple([part for part in parts if part.sequence != whole.sequence])
     told = told_in(shown)
-    return replace(whole, tells=tells(told, tokens(told)), reduced=reduced)
+    words = tokens(told)
+    length = len(whole.sequence)
+    if not tells(told, words):
+        length = 0
+    elif len(words) <= PASTED and asks_at_end(shown):
+        length = len(tuple(ngrams(words)))
+    return replace(whole, told=length, reduced=reduced)
 
 
 def _read_question(shown: str) -> TokenizedQuery:
@@ -201,7 +229,10 @@ def _read_question(shown: str) -> TokenizedQuery:
     asking = INTERROGATIVES.intersection(sequence) or _FIRST.intersection(sequence[:1])
     named = names(shown, sequence)
     distinct, length = frozenset(sequence), words_meant(sequence)
-    return TokenizedQuery(sequence, distinct, content, pairs, parted, asking, named, length)
+    otherwise = not asking and asks_otherwise(shown)
+    return TokenizedQuery(
+        sequence, distinct, content, pairs, parted, asking, named, length, otherwise
+    )
 
 
 def _query_bytes(text: str, query: TokenizedQuery) -> int:

@@ -4,8 +4,6 @@ import re
 from itertools import takewhile
 from math import fsum, inf, log
 
-from slow_normalize import short_lines
-
 from ragguard.inline.features.manner import buckets_of
 from ragguard.inline.features.prose import as_prose, prose_tokens
 from ragguard.text import STOP_WORDS
@@ -13,6 +11,16 @@ from ragguard.text.notes import without_notes
 
 WITHIN = (",", "'", "\u2019", "-", ":", "(", ")", "%", "$", "/", "&", "\u2013")
 BEFORE_A_SENTENCE = ("\x02", "\n", ".", "!", "?")
+
+
+def short_lines(lines):
+    """The first of some lines, as far as each has at most twenty words and a word follows."""
+    found = []
+    for at, line in enumerate(lines[:-1]):
+        if len(line.split()) > 20 or not re.search(r"\w", "".join(lines[at + 1 :])):
+            break
+        found.append(line)
+    return found
 
 
 def buckets(text):

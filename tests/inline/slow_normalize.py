@@ -8,6 +8,7 @@ from ragguard.inline.query_form import BEFORE, INTERROGATIVES, TELLING
 from ragguard.text import STOP_WORDS, parted_words, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams
+from ragguard.text.notes import rejoined, without_notes
 
 FIRST = STOP_WORDS - TELLING - BEFORE
 SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
@@ -20,13 +21,21 @@ def words_of(text):
     return [*ngrams(tokens(shown)), *parted]
 
 
-def short_lines(lines):
-    """The first of some lines, as far as each has at most twenty words and a word follows."""
-    found = []
-    for at, line in enumerate(lines[:-1]):
-        if len(line.split()) > 20 or not re.search(r"\w", "".join(lines[at + 1 :])):
-            break
-        found.append(line)
+def short_parts(text):
+    """Where the first lines of a text end, and labels and steps of a path in them.
+
+    As far as each has at most twenty words, and no sentence unless it is a line; a word follows.
+    """
+    found, start, at = [], 0, 0
+    while at < len(text):
+        end = re.match(r"\n|:\s|\s[^\w\s]+\s", text[at:])
+        at += len(end[0]) if end else 1
+        if end:
+            part, start = text[start:at], at
+            said = part[-1] != "\n" and re.search(r"[.!?]\W*\s", part)
+            if len(part.split()) > 20 or said or not re.search(r"\w", text[at:]):
+                break
+            found.append(at)
     return found
 
 
@@ -51,10 +60,9 @@ def turn(asked, text):
     """
     shown, said, distinct = strip_markup(text), words_of(text), set(asked)
     before, behind = [], []
-    for line in short_lines(shown[:300].split("\n")):
-        before.append((before[-1] if before else 0) + len(line) + 1)
-    for line in short_lines(shown[-300:].split("\n")[::-1]):
-        behind.append((behind[-1] if behind else len(shown)) - len(line) - 1)
+    if "\n" in shown:
+        before = short_parts(shown[:300])
+        behind = [len(shown) - end for end in short_parts(shown[-300:][::-1])]
 
     def begins(words):
         from slow_signals import lead_in
@@ -167,6 +175,16 @@ def regapped(asked, said):
         rest = [[before] if before else [], [after] if after else []]
         return [*said[:first], *rest[0], *asked, *rest[1], *said[last + 1 :]]
     return None
+
+
+def without_its_notes(asked, text):
+    """The words of a text without notes within and between words, if they say the question."""
+    bare = without_notes(rejoined(text))
+    said, n = [*ngrams(tokens(strip_markup(bare)))], len(asked)
+    if bare == text or not said:
+        return None
+    whole = any(said[at : at + n] == asked for at in range(len(said)))
+    return said if whole else regapped(asked, said)
 
 
 def row_is_alike(asked, said):
@@ -314,6 +332,7 @@ def normalized(asked, text, much=False):
     asked = list(asked)
     lettered = with_letters_for_signs(asked, turned(asked, text))
     said = words_of(lettered) if lettered else turned_words(asked, text)
+    shown = lettered or turned(asked, text)
     odd = {
         word
         for word in said
@@ -323,6 +342,7 @@ def normalized(asked, text, much=False):
     found = (
         regapped(asked, said)
         or at_an_edge(asked, said, odd, lead)
+        or without_its_notes(asked, shown)
         or strewn(asked, said, lead, much)
     )
     said = found or said

@@ -13,6 +13,7 @@ from slow_normalize import normalized, turned, with_letters_for_signs, words_of
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
 from ragguard.inline.features.gibberish import gibberish, runs
 from ragguard.inline.features.manner import shipped
+from ragguard.inline.query_form import asks_otherwise
 from ragguard.inline.tokens import tokenize_query
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import STOP_WORDS, fold, tokens
@@ -491,15 +492,29 @@ def expected_of(query, texts, row):
         ]
         if said[row] is None or held(said[row], weights) <= (0.75 if "title" in form else 0):
             continue
-        asking = set(INTERROGATIVES) & set(asked) if asked[1:2] != ["to"] else set()
-        run_on = form != "question" and "\n" not in parts_of(texts[row])[form]
-        if run_on and asking & said[row]:
-            continue
         runs = [longest_run_of(asked, words_of(text)) for text in texts[:50]]
         quoting = [run >= max(3, 0.9 * len(asked)) for run in runs]
-        others = [None if quoting[at] else said[at] for at in range(len(runs)) if at != row]
-        usual = sum(one is not None and held(one, weights) < 0.75 for one in others)
-        if usual >= max(2, (4 if "title" in form else 2) / 5 * len(others)):
+        company = [at for at in range(len(runs)) if at != row]
+        others = [None if quoting[at] else said[at] for at in company]
+        others = [
+            (at, one)
+            for at, one in zip(company, others, strict=True)
+            if one is not None and held(one, weights) < 0.75
+        ]
+        asking = any(
+            set(INTERROGATIVES) & one
+            or re.search("[?\uff1f\u061f\u037e]", parts_of(texts[at])[form])
+            for at, one in others
+        )
+        line = "\n" in parts_of(texts[row])[form]
+        asks = tokenize_query(query).asking if asked[1:2] != ["to"] else set()
+        question = asks & said[row]
+        if line and not tokenize_query(query).asking and asks_otherwise(query):
+            question = held(said[row], weights) >= 0.75
+        if form != "question" and question and not (line and asking):
+            continue
+        usual = len(others)
+        if usual >= max(2, (4 if "title" in form else 2) / 5 * len(company)):
             return True
     return False
 

@@ -257,6 +257,23 @@ def test_a_question_without_its_mark_is_no_start():
     ]
 
 
+def test_a_question_in_a_line_of_its_own_is_expected_where_another_page_has_one():
+    page, *rest = (f"{QUESTION}\n\n{ANSWER}", *MANUAL)
+    assert expected(QUESTION, [page, *rest], [0]) == []
+    asking = "What oil does it burn?\nColza, since the fire of 1871."
+    assert expected(QUESTION, [page, asking, *rest], [0]) == [0]
+    # What repeats the question is no company, and how something is done every manual says.
+    assert expected(QUESTION, [page, page.replace("Lift", "Raise"), *rest], [0]) == []
+    assert expected("how to trim the wick", [f"How to trim the wick\n{ANSWER}", *rest], [0]) == [0]
+    other = "Wann wurde die Lampe am Hafen zum ersten Mal geputzt?"
+    texts = [f"{other}\n{ANSWER}", *rest]
+    assert expected(other, texts, [0]) == []
+    assert expected(other, [f"{other[:-1]}\n{ANSWER}", *rest], [0]) == []
+    assert expected(other, [*texts, "Wer hat den Schluessel?\nDer Hafenmeister."], [0]) == [0]
+    for query in ("Is the wick of the harbour lamp made of wool?", "does colza harm the new wick"):
+        assert expected(query, [f"{query}\n{ANSWER}", *rest], [0]) == []
+
+
 TITLES = [
     f"{one} of brass lamps in old harbours: a study of their keepers. It has many pages."
     for one in ("On the care", "Effects", "On the glass", "Notes on the price")
@@ -325,6 +342,23 @@ def test_an_interrogative_before_what_a_query_tells_is_not_expected():
             passages = [f"{lead} {told}? It was Ann who said so.", page, *PROSE]
             dropped = guard.filter(f"{lead} {told}?", passages).dropped
             assert [one.text for one in dropped] == passages[:1]
+
+
+@pytest.mark.parametrize(
+    "asks", ["Which was it?", "Where did this happen?", "Which of the keepers lit the lamp then?"]
+)
+def test_what_a_query_asks_behind_what_it_tells_is_not_expected(asks):
+    told = "The best known of the harbour lamps went out in the storm of this week."
+    page, planted = f"{told} Nobody was hurt.", f"{told} {asks} Ann Dow says so."
+    assert expected(f"{told} {asks}", [page, planted, *PROSE]) == [0, 2, 3, 4, 5]
+    assert expected(told, [page, planted, *PROSE]) == [0, 1, 2, 3, 4, 5]
+    with Guard() as guard:
+        dropped = guard.filter(f"{told} {asks}", [planted, page, *PROSE]).dropped
+        assert [one.text for one in dropped] == [planted]
+        # What was pasted is longer than what somebody says before they ask, and may end so.
+        pasted = " ".join(PROSE)
+        page = f"{pasted} {asks} {ANSWER}"
+        assert guard.filter(f"{pasted} {asks}", [page, *QUESTIONS]).dropped == []
 
 
 def test_the_work_grows_with_what_is_read_and_parts_are_read_once(monkeypatch):

@@ -4,15 +4,16 @@ r"""Lines around a text: a passage begins and ends where the lines about it do n
 
 Loaders, crawlers and indexers store chunks with their title, path or source in lines of their own,
 and whoever plants a text may write such lines too. So where a passage neither begins nor ends with
-three quarters of the question's words, but one of its first lines begins with them, or one of its
-last lines ends with them, it is turned there: nothing is left out, and every feature finds them at
-a boundary.
+three quarters of the question's words, but something behind one of its first lines begins with
+them, or something before one of its last lines ends with them, it is turned there: nothing is left
+out, and every feature finds them at a boundary. What stands in such a line before a colon or
+between marks, as the steps of a path do, is looked at as a line is.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
 from ragguard.inline.tokens import (
@@ -23,10 +24,14 @@ from ragguard.inline.tokens import (
 )
 from ragguard.text import tokens
 from ragguard.text.html import strip_markup
-from ragguard.text.lines import first_lines, last_lines
+from ragguard.text.lines import LINE_WORDS
 from ragguard.text.ngrams import ngrams
 
 _LEAST = 3 / 4  # of the question's distinct words
+_CHARS = 300  # in which such lines end
+_SAID = re.compile(r"[.!?]\W*\s")  # a sentence ends
+_WORD = re.compile(r"\w")
+_PARTED = re.compile(r"\n|:\s|\s[^\w\s]+\s")  # lines, labels, and the steps of a path
 
 
 def unframe(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list[TokenizedPassage]:
@@ -88,7 +93,7 @@ class _Turn(NamedTuple):
 
 
 def _turns(passage: TokenizedPassage) -> tuple[list[_Turn], list[_Turn]]:
-    """Return the turns to what stands behind each of the first lines, and before the last ones."""
+    """Return the turns to what stands behind the first short parts, and before the last ones."""
     text = strip_markup(passage.text)
     if "\n" not in text:
         return [], []
@@ -101,11 +106,26 @@ def _turns(passage: TokenizedPassage) -> tuple[list[_Turn], list[_Turn]]:
     def words(part: str) -> tuple[str, ...]:
         return tuple(ngrams(tokens(part)))
 
-    lengths = accumulate([len(line) for line in first_lines(text).splitlines(keepends=True)])
-    before = [(at, words(text[:at])) for at in lengths]
-    lengths = accumulate([len(line) + 1 for line in last_lines(text).split("\n")[:0:-1]])
-    behind = [(len(text) - length, words(text[len(text) - length :])) for length in lengths]
+    before = [(end, words(text[:end])) for end in _short_parts(text[:_CHARS])]
+    starts = [len(text) - end for end in _short_parts(text[: -_CHARS - 1 : -1])]
+    behind = [(at, words(text[at:])) for at in starts]
     return (
         fitting(_Turn(at, len(own)) for at, own in before if said[: len(own)] == own),
         fitting(_Turn(at, size - len(own)) for at, own in behind if said[size - len(own) :] == own),
     )
+
+
+def _short_parts(text: str) -> Iterator[int]:
+    """Yield where lines, and parts of lines that hold no sentence, end; short ones, from the first.
+
+    Something must follow.
+    """
+    start = 0
+    for end in (found.end() for found in _PARTED.finditer(text)):
+        part = text[start:end]
+        if len(part.split()) > LINE_WORDS or not _WORD.search(text, end):
+            return
+        if not part.endswith("\n") and _SAID.search(part):
+            return
+        yield end
+        start = end

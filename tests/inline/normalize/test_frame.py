@@ -13,6 +13,7 @@ QUERY = tokenize_query(QUESTION)
 ASKED = "who built the lighthouse of skerrin harbour"
 TEXT = "Ann Dove did, as the town's records of that time tell us in their third and last volume."
 LINES = (
+    *(f"Home > {QUESTION}", f"{QUESTION} | Wiki", f"{TEXT} Re: {QUESTION}", "a : b - c / d"),
     *("Source: wiki", "Page 3", "Home > Docs > Piers", QUESTION, f"{QUESTION} {TEXT}", TEXT, ""),
     *(f"Q: {QUESTION}", f"{TEXT} {QUESTION}", "who built Skerrin", "the lighthouse of harbour"),
     *("\u8c01\u5efa\u9020\u4e86\u706f\u5854", "word " * 30),
@@ -31,6 +32,13 @@ def turned(text, query=QUERY):
         (f"Wiki\nPage 3\n{QUESTION} Ann did.", f"{ASKED} ann did wiki page 3"),
         (f"Wiki\nQ: {QUESTION} Ann did.", f"q {ASKED} ann did wiki"),
         (f"Ann did. {QUESTION}\nSource: wiki\nPage 3", f"source wiki page 3 ann did {ASKED}"),
+        (f"Home > Piers > {QUESTION}\n\nAnn did.", f"{ASKED} ann did home piers"),
+        (f"Wiki\nPage 3 \u2013 {QUESTION}\nAnn did.", f"{ASKED} ann did wiki page 3"),
+        (f"Subject: {QUESTION}\n\nAnn did.", f"subject {ASKED} ann did"),
+        (
+            f"Ann did: {'we know. ' * 30}\n{QUESTION} | Wiki",
+            f"wiki ann did {'we know ' * 30}{ASKED}",
+        ),
     ],
 )
 def test_a_line_that_begins_or_ends_with_the_question_does_so_for_the_passage(text, read):
@@ -45,6 +53,7 @@ def test_a_line_that_begins_or_ends_with_the_question_does_so_for_the_passage(te
         f"{QUESTION}\nAnn did.",
         f"Wiki\nAnn did. {QUESTION}",
         f"Wiki\n{TEXT}",
+        f"Wiki\nMany asked. They said: {QUESTION} {TEXT}",  # a sentence is no step of a path
         f"Wiki\nIt is said of the lighthouse of Skerrin harbour that Ann built it. {TEXT}",
         f"{'word ' * 30}\n{QUESTION} {TEXT} {TEXT} {TEXT} {TEXT}",  # not behind a short line
         "",
