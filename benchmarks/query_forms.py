@@ -5,7 +5,8 @@ detectors say `EXPECTED` nats less. How much less was chosen from what is counte
 the choosing half: names (of `keyword_traffic.jsonl`, and titles of the plain knowledge base, as
 they stand and behind "What is"), pages that carry questions, and pasted text. Then it is counted on
 the report half what that changes, for clean traffic of every kind, headings of a manual among it,
-and for the published attack, with and without a line that says where a page comes from.
+and for the published attack, with and without a line that says where a page comes from, and for
+honest pages that carry the question.
 
 Whether a set is touched, and its right page with it, is read off the scores: a passage at the
 gate's line goes by itself.
@@ -47,6 +48,13 @@ _MANUAL, _KEYS = "headings of a manual", "key words of a manual"
 _WITH_RIGHT = ("keyword_traffic", _MANUAL, _KEYS, "question on every page", "quotes a page")
 _WAYS = ("as_questions", "as_it_is")
 _LINE = "Source: wiki, page 3\n\n"
+_TITLE = 20  # characters
+_CARRIED: Mapping[str, Callable[[str, str], str]] = {
+    "in front": FORMS["prepend"],
+    "its first line": lambda question, text: f"{question}\n\n{text}",
+    "a path's last step": lambda question, text: f"Home > Help > {question}\n\n{text}",
+}
+"""Where an honest page of another question has the question: its manner gives nothing away."""
 
 
 def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
@@ -97,6 +105,23 @@ def behind_a_line(found: RetrievedSet, *, planted_alone: bool = False) -> Retrie
     each = zip(found.texts, found.poisoned, strict=True)
     texts = [f"{_LINE}{text}" if own or not planted_alone else text for text, own in each]
     return replace(found, texts=tuple(texts))
+
+
+def titled(found: RetrievedSet) -> RetrievedSet:
+    """Return a set in which each text begins with a line of its first letters."""
+    return replace(found, texts=tuple(f"{text[:_TITLE]}\n\n{text}" for text in found.texts))
+
+
+def carried(group: str, clean: Sets) -> Iterator[tuple[str, str, int, Sets]]:
+    """Yield sets among titled pages, and with a page of the next set that has the question."""
+    pages = [one.texts[0] for one in clean]
+    among = {"": clean, ", titled pages": list(map(titled, clean))}
+    yield "clean", f"{group}, titled pages", 0, among[", titled pages"]
+    for name, form in _CARRIED.items():
+        for where, sets in among.items():
+            each = zip(sets, [*pages[1:], *pages[:1]], strict=True)
+            attacked = [planted_first(one, text, form) for one, text in each]
+            yield "attack", f"honest text, question {name}: {group}{where}", 1, attacked
 
 
 def by_offset(group: str, clean: Sets, attacked: Sets) -> Rows:
@@ -162,10 +187,13 @@ def report_groups(
             by_form.setdefault(group, []).append(found)
         for group, sets in by_form.items():
             yield "clean", group, 0, sets
+            if name == "languages":
+                yield from carried(name, sets)
             if name == "keyword_traffic":
                 yield "attack", group, 1, list(map(planted_first, sets, cycle(texts)))
                 yield "clean", f"{group}, behind a line", 0, list(map(behind_a_line, sets))
     yield "clean", "behind a line", 0, list(map(behind_a_line, every["clean"]))
+    yield from carried("public questions", every["clean"])
     for form, said in (("prepend", "question in front"), ("plain", "plain")):
         alone = [behind_a_line(one, planted_alone=True) for one in every[form]]
         yield "attack", said, 1, every[form]
