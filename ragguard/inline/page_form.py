@@ -193,9 +193,12 @@ def repeats_as_expected(
     A bool array of shape (k,), of the first k passages, of which `rows` repeat something of the
     query. The first 50 of all are the company.
     """
-    if query.tells:
-        return np.array([_repeats_what_is_told(query, one) for one in passages[:k]])
     expected = np.zeros(k, dtype=np.bool_)
+    if query.tells:
+        expected[:] = [_repeats_what_is_told(query, one) for one in passages[:k]]
+        rows = [row for row in rows if not expected[row]]
+        if not rows:
+            return expected
     size = min(_MOST, len(passages))
     found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
     asks = not query.names  # what is named other pages name as well
@@ -234,7 +237,7 @@ def repeats_as_expected(
                 return np.ones(k, dtype=np.bool_)
             nothing_else = len(said[row] & query.distinct) >= _REPEATS * len(said[row])
             if enough and not alone:
-                expected[row] |= held[row] > 0.0
+                expected[row] |= query.tells or held[row] > 0.0
             elif enough or (named and line):
                 expected[row] |= repeats and nothing_else
     return expected if expected.any() else None

@@ -355,6 +355,8 @@ def test_what_a_query_asks_behind_what_it_tells_is_not_expected(asks):
     with Guard() as guard:
         dropped = guard.filter(f"{told} {asks}", [planted, page, *PROSE]).dropped
         assert [one.text for one in dropped] == [planted]
+        # Where other pages ask as well, one that does is as they are.
+        assert expected(f"{told} {asks}", [planted, *QUESTIONS]) == [0, 1, 2, 3, 4]
         # What was pasted is longer than what somebody says before they ask, and may end so.
         pasted = " ".join(PROSE)
         page = f"{pasted} {asks} {ANSWER}"
