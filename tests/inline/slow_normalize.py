@@ -31,11 +31,11 @@ def short_parts(text):
         end = re.match(r"\n|:\s|\s[^\w\s]+\s", text[at:])
         at += len(end[0]) if end else 1
         if end:
-            part, start = text[start:at], at
-            said = part[-1] != "\n" and re.search(r"[.!?]\W*\s", part)
-            if len(part.split()) > 20 or said or not re.search(r"\w", text[at:]):
+            part = text[start:at]
+            if len(part.split()) > 20 or not re.search(r"\w", text[at:]):
                 break
-            found.append(at)
+            if part[-1] == "\n" or not re.search(r"[.!?]\W*\s", part):
+                found, start = [*found, at], at
     return found
 
 

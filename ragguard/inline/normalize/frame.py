@@ -125,7 +125,6 @@ def _short_parts(text: str) -> Iterator[int]:
         part = text[start:end]
         if len(part.split()) > LINE_WORDS or not _WORD.search(text, end):
             return
-        if not part.endswith("\n") and _SAID.search(part):
-            return
-        yield end
-        start = end
+        if part.endswith("\n") or not _SAID.search(part):
+            yield end
+            start = end

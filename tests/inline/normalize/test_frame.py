@@ -34,6 +34,7 @@ def turned(text, query=QUERY):
         (f"Ann did. {QUESTION}\nSource: wiki\nPage 3", f"source wiki page 3 ann did {ASKED}"),
         (f"Home > Piers > {QUESTION}\n\nAnn did.", f"{ASKED} ann did home piers"),
         (f"Wiki\nPage 3 \u2013 {QUESTION}\nAnn did.", f"{ASKED} ann did wiki page 3"),
+        (f"Dr. Dove, keeper: wiki\n{QUESTION} Ann did.", f"{ASKED} ann did dr dove keeper wiki"),
         (f"Subject: {QUESTION}\n\nAnn did.", f"subject {ASKED} ann did"),
         (
             f"Ann did: {'we know. ' * 30}\n{QUESTION} | Wiki",
