@@ -237,7 +237,7 @@ def repeats_as_expected(
                 return np.ones(k, dtype=np.bool_)
             nothing_else = len(said[row] & query.distinct) >= _REPEATS * len(said[row])
             if enough and not alone:
-                expected[row] |= query.tells or held[row] > 0.0
+                expected[row] |= held[row] > 0.0 or (query.tells and not heads)
             elif enough or (named and line):
                 expected[row] |= repeats and nothing_else
     return expected if expected.any() else None

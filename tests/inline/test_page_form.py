@@ -355,6 +355,9 @@ def test_what_a_query_asks_behind_what_it_tells_is_not_expected(asks):
     with Guard() as guard:
         dropped = guard.filter(f"{told} {asks}", [planted, page, *PROSE]).dropped
         assert [one.text for one in dropped] == [planted]
+        # Nor among pages with lines in front, which say nothing of it.
+        lines = [f"Source: wiki, page 3\n\n{text}" for text in (planted, page, *PROSE)]
+        assert expected(f"{told} {asks}", lines) == [1, 2, 3, 4, 5]
         # Where other pages ask as well, one that does is as they are.
         assert expected(f"{told} {asks}", [planted, *QUESTIONS]) == [0, 1, 2, 3, 4]
         # What was pasted is longer than what somebody says before they ask, and may end so.
