@@ -106,18 +106,17 @@ class ConformalFilter:
             judged = _extended(scored, gather(query, passages, len(passages), budget), k)
         with np.errstate(divide="ignore"):  # what may spend nothing cannot go
             p_values = calibration.passage_p_values(judged.suspicion) / shares
-        gate = calibration.threshold(self._alpha, counted)
         # Of many passages few can be discoveries; one that would fire the gate by itself goes.
-        evident = judged.suspicion >= [
-            calibration.threshold(self._alpha * share, counted) for share in shares.tolist()
-        ]
+        lines = np.array(
+            [calibration.threshold(self._alpha * share, counted) for share in shares.tolist()]
+        )
+        evident = judged.suspicion >= lines
         found = rejected(p_values) | evident
         asked = tokenize_query(query).distinct
         evident = evident | alike(
-            p_values,
             judged.suspicion,
             found,
-            gate,
+            lines,
             lambda row: _content_words(passages[row].text) - asked,
         )
         joining = companions(p_values, judged.suspicion, rejected(p_values)) & ~evident

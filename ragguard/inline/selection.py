@@ -10,7 +10,7 @@ p-values of, in nats, both float64 of shape (n,). What goes is marked in bool ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from ragguard.inline.features.concentration import cosine
 _FALSE_DISCOVERY_RATE = 0.01
 _COMPANION_P = 0.05
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
-_LIKENESS = 12.0  # nats for a cosine of 1 of what two passages say besides the question
-_ALIKE = 0.3  # cosine from which on likeness says no more
+_LIKENESS = 8.5  # nats for a cosine of 1 of what two passages say besides the question
+_ALIKE = 0.4  # cosine from which on likeness says no more
 _ENOUGH = 5.8  # nats that there must be in all: the line of the shipped calibration for k = 5
 _COMPARED = 20  # of those that go, the most suspicious, so that the work grows with the set alone
 
@@ -47,36 +47,49 @@ def rejected(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def alike(
-    p_values: NDArray[np.float64],
     suspicion: NDArray[np.float64],
     found: NDArray[np.bool_],
-    line: float,
+    lines: NDArray[np.float64],
     words: Callable[[int], frozenset[str]],
 ) -> NDArray[np.bool_]:
-    """Mark the passages that go because they say what a found one says besides the question.
+    """Mark the passages that go because they say what those say that go, besides the question.
 
-        suspicion_i + 12 min(max over found j of cosine(W_i, W_j), 0.3) >= max(line, 5.8)
+        suspicion_i + 8.5 (c_1 + c_2 / 2 + c_3 / 4 + ...) >= max(line_i, 5.8)
 
-    Texts that are planted for one question say one thing: likeness adds to the evidence of a
-    passage, which is log-odds. It does not suffice by itself, or a decoy that copies a good page
-    would take it along.
+    with c the cosines of W_i and the W of those that go, each 0.4 at most, the highest first; then
+    anew, since what says the same as these goes as well. Texts that are planted for one question
+    say one thing: likeness adds to the evidence of a passage, which is log-odds. It does not
+    suffice by itself, or decoys that copy a good page would take it along, and one decoy says half
+    of what many do.
 
-    `found` goes by itself, and is not marked again; `line` is the suspicion from which on a passage
-    does, here at least that of the shipped calibration. `words` gives W, the content words of a
-    passage by its row, without the question's.
+    `found` goes by itself, and is not marked again; `lines` are the suspicions from which on each
+    passage does, float64 of shape (n,), here at least that of the shipped calibration. `words`
+    gives W, the content words of a passage by its row, without the question's.
     """
-    line = max(line, _ENOUGH)
-    near: NDArray[np.bool_] = (suspicion >= line - _LIKENESS * _ALIKE) & ~found
-    near &= p_values <= _COMPANION_P
-    if not near.any():
-        return near
-    clearest = np.argsort(-np.where(found, suspicion, -np.inf), kind="stable")[:_COMPARED]
-    gone = [words(row) for row in clearest[found[clearest]].tolist()]
-    for row in np.flatnonzero(near).tolist():
-        own = words(row)
-        likeness = max([cosine(own, one) for one in gone], default=0.0)
-        near[row] = suspicion[row] + _LIKENESS * min(likeness, _ALIKE) >= line
-    return near
+    needs = np.maximum(lines, _ENOUGH) - suspicion
+    near = (needs < 2 * _LIKENESS * _ALIKE) & ~found
+    cosines: dict[int, list[float]] = {row: [] for row in np.flatnonzero(near).tolist()}
+    clearest = np.argsort(-np.where(found, suspicion, -np.inf), kind="stable")
+    fresh: list[int] = clearest[: min(found.sum(), _COMPARED)].tolist()
+    room = _COMPARED - len(fresh)
+    marked = np.zeros(len(suspicion), dtype=bool)
+    while fresh and cosines:
+        gone = [words(row) for row in fresh]
+        for row, known in cosines.items():
+            own = words(row)
+            known += [min(cosine(own, one), _ALIKE) for one in gone]
+            known.sort(reverse=True)
+        fresh = [row for row, known in cosines.items() if _likeness(known) >= needs[row]]
+        marked[fresh] = True
+        for row in fresh:
+            del cosines[row]
+        fresh, room = fresh[:room], room - len(fresh[:room])
+    return marked
+
+
+def _likeness(cosines: Sequence[float]) -> float:
+    """Return what likeness to others that go says, in nats; `cosines` are the highest first."""
+    return _LIKENESS * sum([one * 0.5**place for place, one in enumerate(cosines)])
 
 
 def companions(

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.calibration_file import gate_threshold
+from ragguard.inline.features import SIGNALS
+from ragguard.inline.scoring import suspicions
 from ragguard.inline.selection import (
     _ALIKE,
     _COMPANION_P,
@@ -118,29 +120,68 @@ SAID = [frozenset("abcd"), frozenset("abce"), frozenset("abxy"), frozenset("wxyz
 
 
 def test_what_says_the_same_adds_to_what_a_passage_shows_itself():
-    p_values, suspicion = np.full(5, 0.01), np.array([8.0, 2.5, 2.5, 2.5, 2.5])
+    suspicion = np.array([8.0, 2.7, 2.7, 2.7, 2.7])
     found = np.array([True, False, False, False, False])
 
-    def at(line):
-        return alike(p_values, suspicion, found, line, SAID.__getitem__).tolist()
+    def at(line, shown=suspicion):
+        return alike(shown, found, np.full(len(shown), line), SAID.__getitem__).tolist()
 
-    # Cosines to the first: 3/4, 2/4, 0 and none; from 0.3 on they add 3.6 nats.
-    assert at(6.0) == [0, 1, 1, 0, 0]
+    # Cosines to the first: 3/4, 2/4, 0 and none; from 0.4 on they add 3.4 nats. The fourth goes
+    # with the third, which says half of what it says.
+    assert at(6.0) == [0, 1, 1, 1, 0]
     assert at(6.2) == [0, 0, 0, 0, 0]
     # A lower line does not make likeness say more.
-    weak = np.array([8.0, 2.1, 2.25, 2.5, 2.5])
-    assert alike(p_values, weak, found, 1.0, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
-    usual = np.array([0.01, 0.06, 0.05, 0.01, 0.01])
-    assert alike(usual, suspicion, found, 6.0, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
+    assert at(1.0, np.array([8.0, 2.3, 2.39, 2.7, 2.7])) == [0, 0, 0, 0, 0]
 
 
 def test_half_as_alike_adds_half_as_much():
     one, other = frozenset("abcdefghijklmnop"), frozenset("abCDEFGHIJKLMNOP")
     suspicion, found = np.array([8.0, 5.0]), np.array([True, False])
-    # A cosine of 2/16 adds 1.5 nats.
-    for line, goes in ((6.5, True), (6.51, False)):
-        marked = alike(np.full(2, 0.01), suspicion, found, line, [one, other].__getitem__)
-        assert marked.tolist() == [False, goes]
+    # A cosine of 2/16 adds 1.0625 nats.
+    for line, goes in ((6.06, True), (6.07, False)):
+        assert alike(suspicion, found, np.full(2, line), [one, other].__getitem__).tolist() == [
+            False,
+            goes,
+        ]
+
+
+def test_each_further_one_that_says_the_same_adds_half_as_much():
+    said = [frozenset("ab")] * 4
+    suspicion, found = np.array([9.0, 8.0, 7.0, 0.1]), np.array([True, True, True, False])
+    for number, nats in ((1, 3.4), (2, 5.1), (3, 5.95)):
+        found = np.arange(4) < number
+        shown = np.where(found, suspicion, -9.0)
+        for line, goes in ((6.0, True), (6.01, False)):
+            shown[3] = 6.0 - nats + 1e-9
+            assert alike(shown, found, np.full(4, line), said.__getitem__)[3] == goes
+
+
+def test_what_follows_takes_others_along():
+    said = [frozenset("abcd"), frozenset("abxy"), frozenset("xyuv")]
+    suspicion, found = np.array([8.0, 3.0, 3.0]), np.array([True, False, False])
+    assert alike(suspicion, found, np.full(3, 6.0), said.__getitem__).tolist() == [
+        False,
+        True,
+        True,
+    ]
+    suspicion[1] = 2.5  # it stays, and says nothing of the third
+    assert not alike(suspicion, found, np.full(3, 6.0), said.__getitem__).any()
+
+
+def test_what_may_spend_nothing_does_not_follow():
+    said, found = [frozenset("ab")] * 3, np.array([True, False, False])
+    lines = np.array([6.0, 6.0, np.inf])
+    assert alike(np.array([8.0, 5.0, 5.0]), found, lines, said.__getitem__).tolist() == [0, 1, 0]
+
+
+def test_likeness_does_not_suffice_by_itself():
+    """A passage without any evidence of its own stays, however many say the same."""
+    n = 60
+    suspicion = np.full(n, suspicions(np.zeros((1, len(SIGNALS))))[0])
+    found = np.arange(n) < n - 1
+    suspicion[found] = 20.0
+    said = [frozenset("ab")] * n
+    assert not alike(suspicion, found, np.zeros(n), said.__getitem__).any()
 
 
 def test_only_the_clearest_are_compared_with():
@@ -149,35 +190,42 @@ def test_only_the_clearest_are_compared_with():
     suspicion = np.array([*np.linspace(12.0, 9.0, n - 1), 4.0])
     found = np.arange(n) < n - 1
     said = [frozenset("xy")] * (n - 2) + [frozenset("ab")] * 2
-    assert not alike(np.full(n, 0.01), suspicion, found, 5.0, said.__getitem__).any()
+    assert not alike(suspicion, found, np.full(n, 5.0), said.__getitem__).any()
     said[0] = frozenset("ab")
-    assert alike(np.full(n, 0.01), suspicion, found, 5.0, said.__getitem__)[-1]
+    assert alike(suspicion, found, np.full(n, 5.0), said.__getitem__)[-1]
 
 
 def test_no_words_are_read_where_nothing_could_go():
     found = np.array([True, False])
-    for p_value, suspicion in ((0.5, 3.0), (0.01, 1.0)):
-        shown = np.array([0.01, p_value]), np.array([8.0, suspicion])
-        assert not alike(*shown, found, 5.0, {}.__getitem__).any()
+    assert not alike(np.array([8.0, -1.1]), found, np.full(2, 5.0), {}.__getitem__).any()
 
 
-@given(shares, st.integers(0, 24), st.data())
-def test_alike_against_the_formula(p_values, quarters, data):
-    n, line = len(p_values), quarters / 4
+@given(st.integers(0, 24), st.data())
+def test_alike_against_the_formula(quarters, data):
+    n, line = data.draw(st.integers(1, 12)), quarters / 4
     shown = data.draw(st.lists(st.integers(-12, 48), min_size=n, max_size=n))
     suspicion = np.array(shown) / 4
     words = data.draw(st.lists(st.frozensets(st.sampled_from("abcdef")), min_size=n, max_size=n))
-    found = rejected(np.array(p_values))
-    marked = alike(np.array(p_values), suspicion, found, line, words.__getitem__)
-    for row in range(n):
-        cosines = [
-            len(words[row] & words[other]) / np.sqrt(len(words[row]) * len(words[other]))
-            for other in np.flatnonzero(found)
-            if words[row] and words[other]
-        ]
-        total = suspicion[row] + _LIKENESS * min(max([0.0, *cosines]), _ALIKE)
-        goes = not found[row] and p_values[row] <= _COMPANION_P and total >= max(line, _ENOUGH)
-        assert marked[row] == goes
+    found = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    found[data.draw(st.integers(0, n - 1))] = True
+    marked = alike(suspicion, found, np.full(n, line), words.__getitem__)
+    gone = set(np.flatnonzero(found).tolist())
+    more = set(gone)
+    while more:
+        more = set()
+        for row in set(range(n)) - gone:
+            cosines = [
+                len(words[row] & words[other]) / np.sqrt(len(words[row]) * len(words[other]))
+                for other in gone
+                if words[row] and words[other]
+            ]
+            total = suspicion[row]
+            for place, one in enumerate(sorted(cosines, reverse=True)):
+                total += _LIKENESS * min(one, _ALIKE) / 2**place
+            if total >= max(line, _ENOUGH):
+                more.add(row)
+        gone |= more
+    assert set(np.flatnonzero(marked).tolist()) == gone - set(np.flatnonzero(found).tolist())
 
 
 def test_likeness_needs_what_the_shipped_line_is_to_a_tenth():
