@@ -30,6 +30,7 @@ from ragguard.inline.scoring import BY_HAND
 from ragguard.inline.tokens import TokenizedQuery, leading_label, tokenize_passage, tokenize_query
 from ragguard.passage import Passage
 from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
+from ragguard.text.lines import body
 from ragguard.text.ngrams import ngrams
 
 _MORE_VERBS = frozenset("may might must shall will".split())  # which names and months are, too
@@ -98,7 +99,7 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
     if they begin as one ("who lit", "in what year", "is there", but not "when Ann lit", "how to
     lift" nor with the capitals of a title) or end with a question mark; at the end only with the
     mark. Any other mark is of another question. Where pages have `headings`, a mark behind the
-    question at the beginning says nothing.
+    question at the beginning says nothing. Lines around the text, such as a title, are read past.
 
     >>> query = tokenize_query("Who lit the Marrow lamp?")
     >>> asks(query, "Q: who lit the Marrow lamp? Ann did."), asks(query, "Ann lit the Marrow lamp.")
@@ -106,6 +107,10 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
     >>> asks(tokenize_query("When the war was over"), "When the war was over they met again.")
     False
     """
+    return any(_asks(query, each, headings=headings) for each in dict.fromkeys((text, body(text))))
+
+
+def _asks(query: TokenizedQuery, text: str, *, headings: bool) -> bool:
     passage = tokenize_passage(text)
     length, start = longest_run(query.sequence, passage)
     if not is_whole(length, query):

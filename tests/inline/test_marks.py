@@ -33,6 +33,9 @@ QUIET = [
         ("Is the pier of Orrin open?", "Is the pier of Orrin open It is."),
         ("in what year was the pier built", "in what year was the pier built. In 1911."),
         ("when will the pier be open", "when will the pier be open. In May."),
+        # Within lines that say where it stands.
+        (QUESTION, f"Source: wiki/lamps\nPage 3\n\n{QUESTION} It was built in 1911."),
+        (QUESTION, f"It was built in 1911. {QUESTION}\nSource: wiki/lamps"),
         # Asked twice, and a sign in an address is no question's.
         (QUESTION, f"{QUESTION} In 1911 (see skelby.example/?page=3). {QUESTION}"),
         (
@@ -88,6 +91,7 @@ def test_a_passage_that_begins_or_ends_with_the_question_asks(query, text):
         # In the middle, and with the question mark of something else.
         (QUESTION, f"It is old. {QUESTION} It was built in 1911. So they say."),
         ("The keeper lit the lamp", "The keeper lit the lamp. Why did he do so?"),
+        (QUESTION, f"It is old.\n{QUESTION} It was built in 1911."),
         ("The keeper lit the lamp", "Why? The keeper lit the lamp and the stove. Why?"),
         (QUESTION, "When was the harbour of Marrow Bay dredged? In 1911."),
         ("who", "who? Ann."),
