@@ -6,8 +6,8 @@ Where to look, by what is asked:
   `measuring`, `blame` and `retrieval` run them, `plugins` finds what is in `attacks/`, `defences/`,
   `attributors/` and `readers/`, and `report/` makes the tables and the page (`suite_command`);
 - sections: `inline` (clean, attack), `attribution` and `cost`, started by `sections`;
-- one question each: `transfer`, `protocol` with `peers`, `languages`, `query_forms`, `wrapped`,
-  `false_reports`, `near_copies`, `holding_cost` and `admission` with `knowledge_bases`;
+- one question each: `protocol` with `peers`, `languages`, `query_forms`, `wrapped`,
+  `false_reports`, `near_copies` and `admission` with `knowledge_bases`;
 - what the parts of the score are worth: `signal_worth` and `unseen_manner`;
 - what is shipped: `fit_class_bigram`, `fit_manner`, `fit_suspicion`, `make_calibration`,
   `fit_admission` and `make_reference`, with `fitting/`;

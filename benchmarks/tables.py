@@ -26,7 +26,7 @@ PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name 
 
 _OWN_NAME = "attribution cost languages query_forms signal_worth unseen_manner wrapped".split()
 _MODULES = {
-    **{"cells": "protocol", "pairs": "transfer", "clean": "inline", "attack": "inline"},
+    **{"cells": "protocol", "clean": "inline", "attack": "inline"},
     "admission_clean": "admission",
     **{name: name for name in _OWN_NAME},
 }
