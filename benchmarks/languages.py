@@ -1,11 +1,9 @@
 """Clean queries and planted texts in twelve languages: `python -m benchmarks.languages --data DIR`.
 
 Reads `languages.jsonl`: questions with the paragraphs of the same language that a search found.
-Clean sets are judged as they are. In attacked ones one text is planted among the first k: the
-question and behind it the false answer, the sentence that answers with the false answer in place
-of the right one, or the whole paragraph with it. Then the question is written in ways that a
-person hardly notices, or with errors (`DISGUISES`). Rules are chosen on the even records; the odd
-ones are reported.
+In attacked sets one text is planted among the first k: the question and behind it the false answer,
+the sentence that answers with the false answer in place of the right one, or the whole paragraph
+with it; then the question written in ways that a person hardly notices, or with errors.
 """
 
 import re
@@ -19,7 +17,7 @@ from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Row, Table, as_is, grouped, ratio, share, summed
 from benchmarks.retrieval import OVER_FETCH
-from benchmarks.scored import SETTINGS, place_of, setting_of
+from benchmarks.samples import SETTINGS, place_of, setting_of
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 

@@ -1,10 +1,7 @@
 """Makes the shipped calibration: `python -m benchmarks.make_calibration --data DIR --out FILE`.
 
-Scores of clean traffic: the choosing half of the data, retrieved with both embedders. The weights
-and offsets were chosen on the same half, and score what they were chosen on too low. So the half is
-cut into folds, and every query is scored by detectors that were fitted on the other folds. How many
-queries lie above a score is known from this sample alone, and the signals were shaped with it in
-sight: the shipped scores are lifted to an upper confidence bound of that share.
+Scores of the choosing half, clean, retrieved with both embedders, by detectors that were fitted on
+the other folds of it; docs/benchmarks.md says why they are lifted.
 """
 
 import json
@@ -20,12 +17,11 @@ from benchmarks.datasets import Dataset
 from benchmarks.datasets.reading import load_with_reading
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import FOLDS, fit_folds, under
-from benchmarks.fitting.detectors import fit_detectors
-from benchmarks.fitting.offsets import shifted
-from benchmarks.fitting.samples import Samples, samples, signals_of
+from benchmarks.fit_suspicion import fit_detectors, shifted
 from benchmarks.measuring import embedder_of
 from benchmarks.report.table import Table, as_is, as_rich
 from benchmarks.retrieval import OVER_FETCH, retrieve
+from benchmarks.samples import Samples, samples, signals_of
 from ragguard.embedding import Embedder
 from ragguard.inline.conformal import lifted
 from ragguard.inline.features.manner import MannerModel, shipped
@@ -66,9 +62,8 @@ def calibrate(
         for with_reference in (False, True):
             found = []
             for fold, retrieved in ranked:
-                given = retrieved.first(OVER_FETCH * size)
                 with under(models[fold]):
-                    signals = signals_of(given, size, with_reference=with_reference)
+                    signals = signals_of(retrieved, size, with_reference=with_reference)
                 found.append(weigh[fold](signals))
             quantiles = np.quantile(np.concatenate(found), _LEVELS, method="inverted_cdf")
             scores = lifted([nonconformity(one) for one in found], len(ranked) // len(embedders))
@@ -91,16 +86,11 @@ def cross_fitted(
     The offsets are the shipped ones for all folds: they are chosen on scores that are cross-fitted
     already, and chosen anew for each fold they would differ by chance, and widen the tail.
     """
-    drawn = samples(datasets, embedders, manners)
-    found = Samples(list(tracked(drawn, "signals")))
+    found = Samples(list(tracked(samples(datasets, embedders, manners), "signals")))
     shift = {name: DETECTORS[name].bias - one.bias for name, one in fit_detectors(found).items()}
-
-    def weigh(others: Samples) -> Weigh:
-        fitted = fit_detectors(others)
-        return Scorer(shifted(fitted, shift)).suspicions
-
     return [
-        weigh(found.where(found.folds != left_out)) for left_out in tracked(range(FOLDS), "folds")
+        Scorer(shifted(fit_detectors(found.where(found.folds != fold)), shift)).suspicions
+        for fold in tracked(range(FOLDS), "folds")
     ]
 
 

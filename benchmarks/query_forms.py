@@ -2,19 +2,16 @@
 
 Where honest pages are to be expected to repeat the query (`ragguard.inline.page_form`), the fitted
 detectors say `EXPECTED` nats less. How much less was chosen from what is counted here first, on
-the choosing half: names (of `keyword_traffic.jsonl`, and titles of the plain knowledge base, as
-they stand and behind "What is"), pages that carry questions, and pasted text. Then it is counted on
-the report half what that changes, for clean traffic of every kind, headings of a manual among it,
-and for the published attack, with and without a line that says where a page comes from, and for
-honest pages that carry the question.
-
-Whether a set is touched, and its right page with it, is read off the scores: a passage at the
-gate's line goes by itself.
+the choosing half: names, pages that carry questions, and pasted text. What that changes is counted
+on the report half: for clean traffic of every kind, for the published attack, with and without a
+line that says where a page comes from, and for honest pages that carry the question. A passage at
+the gate's line counts as removed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import cycle
+from functools import partial
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +19,15 @@ import numpy as np
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import OWN, Dataset, Record, skerrin
-from benchmarks.datasets.annotated import annotated
-from benchmarks.datasets.manual import key_words, pages
-from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.reading import load_with_reading
 from benchmarks.datasets.records import texts_in, values
-from benchmarks.embedders import built_in
+from benchmarks.datasets.repeating import annotated, key_words, manual_pages
+from benchmarks.embedders import built_in, nearest
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.report.table import Row, Rows, Table, as_is, grouped, listed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from benchmarks.scored import SETTINGS, Scored, place_of, setting_of, unranked
+from benchmarks.samples import COUNTS, SETTINGS, Bools, Scored, place_of, setting_of
 from ragguard.embedding import Embedder
 from ragguard.inline.tokens import tokenize_query
 
@@ -55,6 +50,17 @@ _CARRIED: Mapping[str, Callable[[str, str], str]] = {
     "a path's last step": lambda question, text: f"Home > Help > {question}\n\n{text}",
 }
 """Where an honest page of another question has the question: its manner gives nothing away."""
+
+
+def unranked(
+    question: str, texts: Sequence[str], golden: Bools, poisoned: Bools | None = None
+) -> RetrievedSet:
+    """Return texts as a set, in the order in which they stand, with nothing for vectors."""
+    none = np.zeros(len(texts), dtype=bool)
+    vectors = np.zeros((len(texts), 1), dtype=np.float32)
+    return RetrievedSet(
+        question, tuple(texts), vectors, none if poisoned is None else poisoned, golden
+    )
 
 
 def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
@@ -88,10 +94,7 @@ def looked_up(
 def planted_first(
     clean: RetrievedSet, text: str, form: Callable[[str, str], str] = FORMS["prepend"]
 ) -> RetrievedSet:
-    """Return a set with a text at its top, with the query in a form; it was written for another.
-
-    There are no false texts for these queries, and what makes one suspect is the query in it.
-    """
+    """Return a set with a text at its top, with the query in a form; it was written for another."""
     texts = (form(clean.question, text), *clean.texts)
     first = np.arange(len(texts)) == 0
     return unranked(clean.question, texts, np.append(False, clean.golden), first)
@@ -128,13 +131,12 @@ def by_offset(group: str, clean: Sets, attacked: Sets) -> Rows:
     """Return rows: what is touched and what is found if expected repetition says so much less."""
     names = [f"{name}_{nats:g}" for name in ("touched", "found") for nats in OFFSETS]
     rows = Counts("sets", "attacked", *names)
-    for setting in SETTINGS:
-        for name, of, sets in (("touched", "sets", clean), ("found", "attacked", attacked)):
-            for one in sets:
-                scored = Scored(one, setting)
-                fires = [scored.fires(scored.expected, nats)[of == "attacked"] for nats in OFFSETS]
-                counts = {f"{name}_{n:g}": fired for n, fired in zip(OFFSETS, fires, strict=True)}
-                rows.add({"group": group, **place_of(setting)}, {of: 1, **counts})
+    parts = (("touched", "sets", clean), ("found", "attacked", attacked))
+    for setting, (at, (name, of, sets)) in product(SETTINGS, enumerate(parts)):
+        for one in sets:
+            scored = Scored(one, setting)
+            counts = {f"{name}_{n:g}": scored.fires(scored.expected, n)[at] for n in OFFSETS}
+            rows.add({"group": group, **place_of(setting)}, {of: 1, **counts})
     return rows.rows()
 
 
@@ -175,11 +177,10 @@ def report_groups(
             size = "six words or more" if len(record.question.split()) >= _LONG else "shorter"
             topic = tokenize_query(record.question).names
             asking = "only names its topic" if topic else "asks"
-            for attack in _ATTACKS:
-                for count in (1, 5):
-                    if poison := planted(record, attack, "prepend", count):
-                        found = retrieve(record, embedder, _HITS, poison)
-                        attacked.setdefault((f"{asking}, {size}", count), []).append(found)
+            for attack, count in product(_ATTACKS, COUNTS):
+                if poison := planted(record, attack, "prepend", count):
+                    found = retrieve(record, embedder, _HITS, poison)
+                    attacked.setdefault((f"{asking}, {size}", count), []).append(found)
     for name in ("machine_written", "keyword_traffic", "languages"):
         by_form: dict[str, list[RetrievedSet]] = {}
         for form, found in list(as_given(folder, name))[1::2]:
@@ -199,7 +200,7 @@ def report_groups(
         yield "attack", said, 1, every[form]
         yield "attack", f"{said}, behind a line", 1, list(map(behind_a_line, every[form]))
         yield "attack", f"{said}, behind a line as no other", 1, alone
-    under = pages()
+    under = manual_pages()
     right = {heading: page for page, heading in under.items() if heading}
     manual = list(looked_up(list(under), list(right), list(right.values())))
     yield "clean", _MANUAL, 0, manual
@@ -234,7 +235,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         [row for row in sections["expected_offset"] if not row["with_reference"]],
         {
             **{"queries": "group", "setting": setting_of, "sets": "sets"},
-            **{f"{nats:g} nats": _at(nats) for nats in OFFSETS},
+            **{f"{nats:g} nats": partial(_touched_and_found, nats) for nats in OFFSETS},
         },
     )
     for title, kind, value in (
@@ -249,21 +250,15 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
                 continue
             planted_texts = {"planted": count} if kind == "attack" else {}
             sets = {"sets": rows[-1]["sets"], "expected in": rows[-1]["expected"]}
-            cells = {setting_of(row): _both(row, value) for row in rows}
+            both = [[share(row[f"{value}_{way}"], row["sets"]) for way in _WAYS] for row in rows]
+            cells = {setting_of(row): " / ".join(of) for row, of in zip(rows, both, strict=True)}
             lines.append({"queries": group, **planted_texts, **sets, **cells})
         yield as_is(title, lines)
 
 
-def _both(row: Row, value: str) -> str:
-    return " / ".join(share(row[f"{value}_{way}"], row["sets"]) for way in _WAYS)
-
-
-def _at(nats: float) -> Callable[[Row], str]:
-    def cell(row: Row) -> str:
-        found = share(row[f"found_{nats:g}"], row["attacked"])
-        return f"{share(row[f'touched_{nats:g}'], row['sets'])} / {found}"
-
-    return cell
+def _touched_and_found(nats: float, row: Row) -> str:
+    found = share(row[f"found_{nats:g}"], row["attacked"])
+    return f"{share(row[f'touched_{nats:g}'], row['sets'])} / {found}"
 
 
 @command(tables)

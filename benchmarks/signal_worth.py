@@ -5,30 +5,38 @@ choosing half; what the gate then detects is counted on the report half, over k 
 without three times as many passages fetched. With the built-in embedder.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from statistics import fmean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets.reading import load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
-from benchmarks.fitting.detectors import fit_detector, left_out_scores, score, with_manner
-from benchmarks.fitting.offsets import ALPHA, offsets
-from benchmarks.fitting.samples import PLANS, Plan, Samples, drawn, samples, thinned
+from benchmarks.fit_suspicion import fit_detector, left_out_scores, offsets, score, with_manner
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.report.table import Table
+from benchmarks.report.table import Table, as_is
+from benchmarks.samples import (
+    ALPHA,
+    COUNTS,
+    PLANS,
+    Floats,
+    Plan,
+    Samples,
+    Setting,
+    drawn,
+    samples,
+    thinned,
+)
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import BY_HAND, SCORER, Detector
 
-Floats = NDArray[np.float64]
 Detectors = tuple[Mapping[str, Plan], Mapping[str, Detector]]
 """Those to fit, and those that are set by hand."""
 
@@ -74,28 +82,26 @@ def detected(
         shift = offsets(choosing, cross, {key: one.bias for key, one in part[None].items()})
         chosen = [cross[key] + shift[key] for key in plans]
         seen = [report.highest(score(part[None][key], report)) + shift[key] for key in plans]
-        chosen += [choosing.highest(score(one, choosing)) for one in by_hand.values()]
-        seen += [report.highest(score(one, report)) for one in by_hand.values()]
-        hit = _fires(choosing, report, np.max(chosen, axis=0), np.max(seen, axis=0))
+        for one in by_hand.values():
+            chosen.append(choosing.highest(score(one, choosing)))
+            seen.append(report.highest(score(one, report)))
+        lines = _lines(choosing, np.max(chosen, axis=0))
         rows = Counts("sets", "detected")
-        for sample, fired in zip(report.found, hit.tolist(), strict=True):
+        for sample, reached in zip(report.found, np.max(seen, axis=0).tolist(), strict=True):
             place = {"without": name, "form": sample.form, "planted": sample.count}
-            rows.add(place, {"sets": 1, "detected": fired})
+            rows.add(place, {"sets": 1, "detected": reached >= lines[sample.setting]})
         yield from rows.rows()
 
 
-def _fires(choosing: Samples, report: Samples, chosen: Floats, seen: Floats) -> NDArray[np.bool_]:
-    """Return for which sets of the report half the gate fires, by the choosing half's threshold."""
-    hit = np.zeros(len(seen), dtype=bool)
+def _lines(choosing: Samples, scores: Floats) -> dict[Setting, float]:
+    """Return at which score the gate fires, by setting."""
+    lines = {}
     for setting in dict.fromkeys(sample.setting for sample in choosing.found):
-        k, with_reference = setting
-        own = np.array([sample.setting == setting for sample in choosing.found])
-        here = np.array([sample.setting == setting for sample in report.found])
-        clean = chosen[own & choosing.clean]
-        calibration = Calibration(clean, clean, k, with_reference, SCORER, "choosing half")
+        own = [sample.setting == setting and not sample.count for sample in choosing.found]
+        calibration = Calibration(scores[own], scores[own], *setting, SCORER, "choosing half")
         calibration.require(ALPHA)
-        hit[here] = seen[here] >= calibration.threshold(ALPHA, k)
-    return hit
+        lines[setting] = calibration.threshold(ALPHA, setting[0])
+    return lines
 
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
@@ -106,20 +112,17 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
         shares[row["form"], row["planted"]] = 100 * row["detected"] / row["sets"]
     lines = []
     for name, shares in found.items():
-        cells = [f"{shares['clean', 0]:.2f}"]
-        for forms in _GROUPS.values():
-            here = [[key for form in forms if (key := (form, count)) in shares] for count in (1, 5)]
-            points = [_points([(found[""][key], shares[key]) for key in part]) for part in here]
-            means = [fmean(shares[key] for key in part) if part else None for part in here]
-            whole = ["-" if one is None else f"{one:.1f}" for one in means]
-            cells.append(" / ".join(points if name else whole))
-        lines.append((name or "all", *cells))
-    columns = ("signal", "clean touched, %", *(f"{group}, M = 1 / 5" for group in _GROUPS))
-    return [Table("One signal left out", columns, tuple(lines))]
-
-
-def _points(pairs: Sequence[tuple[float, float]]) -> str:
-    return f"{fmean(after - before for before, after in pairs):+.1f}" if pairs else "-"
+        line = {"signal": name or "all", "clean touched, %": f"{shares['clean', 0]:.2f}"}
+        for group, forms in _GROUPS.items():
+            cells = []
+            for count in COUNTS:
+                here = [key for form in forms if (key := (form, count)) in shares]
+                lost = fmean(shares[key] - found[""][key] for key in here) if here else 0.0
+                whole = f"{fmean(shares[key] for key in here):.1f}" if here else "-"
+                cells.append(f"{lost:+.1f}" if name and here else whole)
+            line[f"{group}, M = 1 / 5"] = " / ".join(cells)
+        lines.append(line)
+    return [as_is("One signal left out", lines)]
 
 
 @command(tables)
@@ -134,6 +137,5 @@ def main(data: Data, limit: Limit = None) -> Measured:
         for forms in [() if thinned(dataset, position) else (*FITTED_FORMS, *HELD_OUT_FORMS)]
         for sample in drawn(record, embedder, forms, position % FOLDS)
     ]
-    changes = tracked(list(left_out()), "signals")
-    rows = list(detected(Samples(choosing), Samples(report), iter(changes)))
-    return {"signal_worth": rows}, datasets
+    changes = iter(tracked(list(left_out()), "signals"))
+    return {"signal_worth": list(detected(Samples(choosing), Samples(report), changes))}, datasets

@@ -7,85 +7,57 @@ of all but 1 % of the clean sets. So the figures say what this evidence is worth
 another kind, without the other signals and before the gate shares its 1 % out.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset
 from benchmarks.datasets.reading import load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import Folds, groups, rounded, under
-from benchmarks.fitting.offsets import ALPHA
 from benchmarks.report.table import Table, crossed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from ragguard.inline.features import SIGNALS, signal_matrix
+from benchmarks.samples import ALPHA, COUNTS, Floats, signals_of
+from ragguard.inline.features import SIGNALS
 from ragguard.inline.features.manner import MannerModel
-from ragguard.inline.tokens import (
-    TokenizedPassage,
-    TokenizedQuery,
-    tokenize_passages,
-    tokenize_query,
-)
-
-Floats = NDArray[np.float64]
-ReadSet = tuple[TokenizedQuery, Sequence[TokenizedPassage]]
 
 _K = 5
 _MANNER = SIGNALS.index("manner")
 _KINDS = ("poisonedrag", "gpt4", "gemini", "blind")
-_COUNTS = (1, 5)
 
 
-def _read(found: RetrievedSet) -> ReadSet:
-    return tokenize_query(found.question), tokenize_passages(found.texts)
-
-
-def highest(model: MannerModel, sets: Sequence[ReadSet]) -> Floats:
+def highest(model: MannerModel, sets: Sequence[RetrievedSet]) -> Floats:
     """Return the highest `manner` of each set by a model: float64 of shape (s,)."""
     with under(model):
-        return np.array(
-            [signal_matrix(*one, len(one[1]))[:, _MANNER].max(initial=0.0) for one in sets]
-        )
+        signals = [signals_of(one, _K, with_reference=False) for one in sets]
+    return np.array([of_set[:, _MANNER].max(initial=0.0) for of_set in signals])
 
 
-def counted(
-    fitted: str, model: MannerModel, clean: Sequence[ReadSet], attacks: Mapping[Any, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for every attack: how many sets the model finds at `ALPHA` of the clean ones."""
-    line = float(np.quantile(highest(model, clean), 1.0 - ALPHA, method="higher"))
-    for (name, kind, count), sets in attacks.items():
-        found = int((highest(model, sets) > line).sum())
-        row = {"dataset": name, "kind": kind, "planted": count, "sets": len(sets), "found": found}
-        yield {"fitted": fitted, **row}
-
-
-def measured(
-    datasets: Sequence[Dataset], fit: Callable[[str, str], MannerModel]
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows: by the whole fit, without each generator, and without each dataset.
-
-    `fit` makes a model without a dataset and a kind, each "" for none.
-    """
+def measured(datasets: Sequence[Dataset], texts: Folds) -> Iterator[dict[str, Any]]:
+    """Yield the rows: by the whole fit, without each generator, and without each dataset."""
     embedder = built_in()
-    clean = [_read(retrieve(record, embedder, _K)) for data in datasets for record in data.report]
-    attacks: dict[tuple[str, str, int], list[ReadSet]] = {}
+    clean = [retrieve(record, embedder, _K) for data in datasets for record in data.report]
+    attacks: dict[tuple[str, str, int], list[RetrievedSet]] = {}
     for data in datasets:
-        for record, kind, count in product(data.report, _KINDS, _COUNTS):
-            texts = planted(record, kind, "plain", count)
-            found = retrieve(record, embedder, _K, texts)
+        for record, kind, count in product(data.report, _KINDS, COUNTS):
+            found = retrieve(record, embedder, _K, planted(record, kind, "plain", count))
             if found.poisoned.any():
-                attacks.setdefault((data.name, kind, count), []).append(_read(found))
-    yield from counted("on all", fit("", ""), clean, attacks)
-    for kind in _KINDS:
-        own = {key: sets for key, sets in attacks.items() if key[1] == kind}
-        yield from counted("without the generator", fit("", kind), clean, own)
-    for name in dict.fromkeys(key[0] for key in attacks):
-        own = {key: sets for key, sets in attacks.items() if key[0] == name}
-        yield from counted("without the dataset", fit(name, ""), clean, own)
+                attacks.setdefault((data.name, kind, count), []).append(found)
+    fits = [("on all", "", "")]
+    fits += [("without the generator", "", kind) for kind in _KINDS]
+    fits += [("without the dataset", name, "") for name in dict.fromkeys(key[0] for key in attacks)]
+    for fitted, dataset, left_out in fits:
+        ERRORS.print(f"fit without {dataset or left_out or 'nothing'}")
+        model = rounded(texts.without(dataset=dataset, kind=left_out))[0]
+        line = float(np.quantile(highest(model, clean), 1.0 - ALPHA, method="higher"))
+        for (name, kind, count), sets in attacks.items():
+            if dataset in ("", name) and left_out in ("", kind):
+                row = {"fitted": fitted, "dataset": name, "kind": kind, "planted": count}
+                reach = int((highest(model, sets) > line).sum())
+                yield {**row, "sets": len(sets), "found": reach}
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
@@ -101,11 +73,6 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
     datasets = load_with_reading(data)
-    found = Folds(groups(data, datasets))
-
-    def fit(dataset: str, kind: str) -> MannerModel:
-        ERRORS.print(f"fit without {dataset or kind or 'nothing'}")
-        return rounded(found.without(dataset=dataset, kind=kind))[0]
-
+    texts = Folds(groups(data, datasets))
     limited = [dataset.limited(limit) for dataset in datasets]
-    return {"unseen_manner": list(measured(limited, fit))}, datasets
+    return {"unseen_manner": list(measured(limited, texts))}, datasets

@@ -1,10 +1,9 @@
 """Planted texts inside other text: `python -m benchmarks.wrapped --data DIR`.
 
 What stands around a text, and between its sentences, is the attacker's to choose, and an honest
-page may stand in the same: so every wrapper is put around a planted text without the question, and
-around a page of a clean set. Counted on the report half, at the line of the shipped gate: sets in
-which a planted text reaches it, and clean sets in which any passage does, with the page that ranks
-first wrapped and with all of them.
+page may stand in the same. Counted on the report half, at the line of the shipped gate: sets in
+which a planted text without the question reaches it, and clean sets in which any passage does, with
+the page that ranks first wrapped and with all of them.
 """
 
 import json
@@ -21,14 +20,10 @@ from benchmarks.embedders import built_in
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.report.table import Rows, Table, crossed, share
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
-from benchmarks.scored import Scored
+from benchmarks.samples import COUNTS, Scored
 from ragguard.embedding import Embedder
 
 _STOP = re.compile(r"[.!?](?=\s|$)")
-
-
-def _stops(mark: str) -> Callable[[str], str]:
-    return lambda text: _STOP.sub(mark, text)
 
 
 def _around(before: str, behind: str) -> Callable[[str], str]:
@@ -49,9 +44,9 @@ WRAPPERS: Mapping[str, Callable[[str], str]] = {
     "a field of JSON": lambda text: json.dumps({"id": 1874, "source": "kb", "text": text}),
     "a field of YAML": _around("- id: 1874\n  source: kb\n  text: ", "\n  lang: en"),
     "a menu": _around("Home | News | About us | Contact\n", "\nPrivacy | Terms of use"),
-    '" |" for stops': _stops(" |"),
-    '" -" for stops': _stops(" -"),
-    "a line for each stop": _stops("\n"),
+    '" |" for stops': lambda text: _STOP.sub(" |", text),
+    '" -" for stops': lambda text: _STOP.sub(" -", text),
+    "a line for each stop": lambda text: _STOP.sub("\n", text),
     "no marks": lambda text: re.sub(r"[^\w\s]", "", text),
     "small letters, no marks": lambda text: re.sub(r"[^\w\s]", "", text).lower(),
     "capitals of a title": str.title,
@@ -60,31 +55,30 @@ WRAPPERS: Mapping[str, Callable[[str], str]] = {
 """What a text stands in, or how it is typed, by name."""
 
 _KINDS = ("poisonedrag", "gpt4", "gemini")
-_COUNTS = (1, 5)
 _SETTING = (10, True)
 
 
 def counted(name: str, records: Sequence[Record], embedder: Embedder) -> Rows:
     """Return a row for each way of wrapping honest pages, and for each kind of planted texts."""
     rows, wrap, limit = Counts("sets", "found"), WRAPPERS[name], OVER_FETCH * _SETTING[0]
+
+    def add(texts: str, count: int, found: RetrievedSet) -> None:
+        read = Scored(found, _SETTING)
+        reached = read.fires(read.expected)[count > 0]
+        place = {"wrapper": name, "texts": texts, "planted": count}
+        rows.add(place, {"sets": 1, "found": reached})
+
     for record in tracked(records, name):
         own = retrieve(record, embedder, limit)
         for pages, some in (("first page", 1), ("all pages", limit)):
             texts = (*map(wrap, own.texts[:some]), *own.texts[some:])
-            given = replace(own, texts=texts)
-            rows.add({"wrapper": name, "texts": pages, "planted": 0}, _read(given)[0])
-        for kind, count in product(_KINDS, _COUNTS):
+            add(pages, 0, replace(own, texts=texts))
+        for kind, count in product(_KINDS, COUNTS):
             poison = [wrap(text) for text in planted(record, kind, "plain", count)]
             given = retrieve(record, embedder, limit, poison)
             if given.poisoned[: _SETTING[0]].any():
-                rows.add({"wrapper": name, "texts": kind, "planted": count}, _read(given)[1])
+                add(kind, count, given)
     return rows.rows()
-
-
-def _read(found: RetrievedSet) -> list[dict[str, int]]:
-    """Return what counts of a set: whether any passage reaches the line, and a planted one."""
-    read = Scored(found, _SETTING)
-    return [{"sets": 1, "found": over} for over in read.fires(read.expected)]
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:

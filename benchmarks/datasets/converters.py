@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import Dataset, Record, answers, lines
+from benchmarks.embedders import nearest
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_json
 

@@ -9,18 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.datasets import Dataset, Record, load_folder
-from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import load_file, values
+from benchmarks.embedders import nearest
 
 READING = "reading"
-"""The name of the dataset."""
-
-WRITTEN = "machine_written"
-"""Clean traffic on pages that language models wrote."""
+WRITTEN = "machine_written"  # clean traffic on pages that language models wrote
 
 _SOURCES = ("nq", "xquad")
 _ONE_OF = 4
-_HITS = 30
 
 
 def load_with_reading(folder: Path) -> list[Dataset]:
@@ -57,6 +53,6 @@ def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None
         questions += [one for one in found[::_ONE_OF] if one.lower().strip(" ?") not in asked]
     records = tuple(
         Record(question, hits, frozenset(), {})
-        for question, hits in zip(questions, nearest(questions, texts, _HITS), strict=True)
+        for question, hits in zip(questions, nearest(questions, texts), strict=True)
     )
     return Dataset(READING, records, split=True)

@@ -5,8 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from benchmarks.datasets.converters import CONVERTERS
-from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import OWN, Dataset, Record, answers, lines, load_file, skerrin
+from benchmarks.embedders import nearest
 from ragguard.errors import InvalidInputError
 
 _RELEASED = "released"

@@ -2,7 +2,7 @@
 
 import json
 
-from benchmarks.datasets.annotated import LAYOUTS, annotated
+from benchmarks.datasets.repeating import LAYOUTS, annotated
 
 
 def test_every_second_page_stands_in_each_layout_with_its_own_question(tmp_path):

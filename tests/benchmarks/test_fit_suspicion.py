@@ -9,16 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.datasets import Dataset, Record
-from benchmarks.fit_suspicion import as_json
-from benchmarks.fitting.detectors import (
+from benchmarks.fit_manner import FOLDS
+from benchmarks.fit_suspicion import (
+    Recalls,
+    as_json,
     cross_scores,
     fit_detector,
+    offsets,
     score,
+    shifted,
     with_manner,
 )
-from benchmarks.fitting.offsets import Recalls, offsets, shifted
-from benchmarks.fitting.samples import FOLDS, PLANS, Plan, Sample, Samples, samples, sets_of
 from benchmarks.forms import FITTED_FORMS
+from benchmarks.samples import PLANS, Plan, Sample, Samples, samples, sets_of
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import BY_HAND, DETECTORS, Detector

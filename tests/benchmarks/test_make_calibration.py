@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import make_calibration
+from benchmarks import fit_suspicion, make_calibration
 from benchmarks.datasets import skerrin
-from benchmarks.fitting import detectors
-from benchmarks.fitting.samples import FOLDS, PLANS, samples
+from benchmarks.fit_manner import FOLDS
 from benchmarks.make_calibration import calibrate, cross_fitted
+from benchmarks.samples import PLANS, samples
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import DETECTORS, SCORER, Detector, suspicions
@@ -51,8 +51,8 @@ def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatc
         # Fitted on everything it has the bias 1, on four folds 3.
         return Detector(1.0 if set(seen[-1]) == set(range(FOLDS)) else 3.0, {plan.signals[0]: 2.0})
 
-    monkeypatch.setattr(detectors, "fit_detector", recorded)
-    monkeypatch.setattr(detectors, "with_manner", dict)
+    monkeypatch.setattr(fit_suspicion, "fit_detector", recorded)
+    monkeypatch.setattr(fit_suspicion, "with_manner", dict)
     weigh = cross_fitted([few], [HashedEmbedder()])
     assert len(weigh) == FOLDS
     everything, others = seen[: len(PLANS)], seen[len(PLANS) :]

@@ -1,10 +1,10 @@
 """The manual that is read from Python itself."""
 
-from benchmarks.datasets.manual import pages
+from benchmarks.datasets.repeating import manual_pages
 
 
 def test_its_pages_stand_under_headings_and_each_heading_over_one():
-    found = pages()
+    found = manual_pages()
     headings = [heading for heading in found.values() if heading]
     assert len(headings) > 50
     assert len(set(headings)) == len(headings)

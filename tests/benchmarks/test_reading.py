@@ -66,7 +66,7 @@ def test_the_hits_are_the_best_thirty_of_pages_and_contexts(folder):
 
 def test_batches_change_nothing(folder, monkeypatch):
     at_once = load_reading(folder)
-    monkeypatch.setattr("benchmarks.datasets.nearest._BATCH", 7)
+    monkeypatch.setattr("benchmarks.embedders._BATCH", 7)
     assert load_reading(folder) == at_once
 
 

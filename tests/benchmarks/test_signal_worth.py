@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.fitting.samples import FOLDS, PLANS, Plan, Sample, Samples
+from benchmarks.fit_manner import FOLDS
+from benchmarks.samples import PLANS, Plan, Sample, Samples
 from benchmarks.signal_worth import detected, left_out, main, tables
 from benchmarks.tables import README
 from ragguard.errors import CalibrationError

@@ -1,26 +1,29 @@
-"""Pages that carry a question of their own, and queries that quote a page.
+"""Honest pages and queries that repeat each other.
 
 Who indexes pages often writes a question beside each, so that it is found by it: Nogueira et al.
 2019, "Document expansion by query prediction" (doc2query). Pages of tickets, records and mail
-carry one as well. And who looks for the source of a text pastes a part of it. Both repeat the
-query, and nothing is wrong with them.
+carry one as well. Who looks for the source of a text pastes a part of it, and who reads a manual
+asks for its headings.
 """
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from math import log
 from pathlib import Path
+from pydoc_data.topics import topics
 
 from benchmarks.datasets.records import values
 from benchmarks.forms import FORMS
+from ragguard.text import STOP_WORDS, tokens
 
 _QUERIES = 150
 _LEAST = 6  # words of a question
 _QUOTED = {"sentence": 15, "paragraph": 60}  # words
-
-
-def _reply(question: str, text: str) -> str:
-    return f"Subject: your request\n\n> {question}\n\n{text}"
-
+_HEADING = re.compile(r"(?m)^(\S[^\n]*)\n(?:\*{3,}|={3,}|-{3,})\n")
+_WORDS = 110  # of a page of the manual
+_FEW = 12  # words: a section of less says nothing
 
 LAYOUTS: Mapping[str, Callable[[str, str], str]] = {
     "front": lambda question, text: f"{question.rstrip('?')}? {text}",
@@ -29,7 +32,7 @@ LAYOUTS: Mapping[str, Callable[[str, str], str]] = {
     "keywords": lambda question, text: (
         f"keywords: {', '.join(question.rstrip('?').split())}\ntext: {text}"
     ),
-    "reply": _reply,
+    "reply": lambda question, text: f"Subject: your request\n\n> {question}\n\n{text}",
     "behind": lambda question, text: f"{text}\nQuestions: {question}",
 }
 """Where a page has its question, by name."""
@@ -56,3 +59,39 @@ def annotated(
         middle = [(text.split(), len(text.split()) // 2) for text in list(texts)[:_QUERIES]]
         parts = [" ".join(words[max(0, at - length // 2) :][:length]) for words, at in middle]
         yield f"quotes a page: {name}", FORMS["prepend"], list(texts), parts
+
+
+def key_words(texts: list[str], count: int = 4) -> list[str]:
+    """Return of each text the words that tell most of it, by TF-IDF, the first of them first."""
+    words = [Counter(word for word in tokens(text) if word not in STOP_WORDS) for text in texts]
+    held = Counter(word for of_text in words for word in of_text)
+    idf = {word: log(len(texts) / number) for word, number in held.items()}
+    return [
+        " ".join(sorted(of_text, key=lambda word: -of_text[word] * idf[word])[:count])
+        for of_text in words
+    ]
+
+
+def manual_pages() -> dict[str, str]:
+    """Return the pages of Python's language reference, and the heading of each section's first.
+
+    Headings of one word, and those that stand over several sections, are no queries: they are "",
+    as those of the other pages.
+    """
+    found: dict[str, str] = {}
+    for _, text in sorted(topics.items()):
+        parts = _HEADING.split(text)
+        for heading, body in zip(parts[1::2], parts[2::2], strict=True):
+            words = body.split()
+            title = heading.replace('"', "")
+            for start in range(0, len(words) if len(words) >= _FEW else 0, _WORDS):
+                page = " ".join(words[start : start + _WORDS])
+                if start:
+                    found.setdefault(page, "")
+                else:
+                    found.setdefault(f"{title}\n{page}", title)
+    count = Counter(found.values())
+    return {
+        page: title if count[title] == 1 and len(title.split()) > 1 else ""
+        for page, title in found.items()
+    }

@@ -1,4 +1,4 @@
-"""The samples: the signals of retrieved sets, clean and attacked, with what is poison in them.
+"""Retrieved sets as signals: what detectors are fitted on, and scores at the shipped gate's line.
 
 The plans say for each detector the signals that it may look at, and the attacks it is fitted on.
 """
@@ -15,23 +15,31 @@ from numpy.typing import NDArray
 from benchmarks.datasets import Dataset, Record
 from benchmarks.datasets.reading import WRITTEN
 from benchmarks.fit_manner import FOLDS, under
-from benchmarks.forms import FITTED_FORMS
+from benchmarks.forms import DEFAULT_FORMS, FITTED_FORMS
+from benchmarks.report.table import Row
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
+from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.features import SIGNALS, signal_matrix
 from ragguard.inline.features.manner import MannerModel, shipped
-from ragguard.inline.tokens import tokenize_passage, tokenize_query
+from ragguard.inline.page_form import repeats_as_expected
+from ragguard.inline.scoring import EXPECTED, repeating, suspicions
+from ragguard.inline.tokens import tokenize_passages, tokenize_query
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Setting = tuple[int, bool]
+"""How many passages are judged, and whether those below are given as well."""
+
+SETTINGS: tuple[Setting, ...] = ((5, False), (5, True), (10, False), (10, True))
+
+ALPHA = 0.01
+"""Share of the clean queries that may be touched."""
 
 COUNTS = (1, 5)
 """How many texts are planted."""
 
-KINDS = ("poisonedrag", "blind")
-"""Kinds of attack that are planted in every form; the others in two."""
-
-_SIMPLE = ("prepend", "plain")
-_SIZES = (5, 10)
+_EVERY_FORM = ("poisonedrag", "blind")  # kinds of attack; the others are planted in two forms
 _ONE_OF_THREE = "simpleqa"  # the largest set, thinned so that it does not decide alone
 _CLEAN_WEIGHT = 3.0  # clean sets together, relative to the poison
 
@@ -42,7 +50,7 @@ class Plan:
 
     signals: tuple[str, ...]
     forms: tuple[str, ...]
-    counts: tuple[int, ...] = (1, 5)
+    counts: tuple[int, ...] = COUNTS
 
 
 PLANS: Mapping[str, Plan] = {
@@ -65,19 +73,17 @@ class Sample:
     """
 
     signals: Floats  # shape (k, s): one column a signal
-    poisoned: NDArray[np.bool_]  # shape (k,): which of its passages are poison
+    poisoned: Bools  # shape (k,): which of its passages are poison
     form: str
     count: int  # how many texts were planted; 0 if none
-    setting: tuple[int, bool]  # how many passages were judged, and whether those below were given
+    setting: Setting
     fold: int  # the part of the choosing half that its question belongs to
 
 
-def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
-    """Return the signals of the first k passages, with or without the rest as reference."""
-    texts = retrieved.texts if with_reference else retrieved.texts[:k]
-    words = [tokenize_passage(text) for text in texts]
-    query = tokenize_query(retrieved.question)
-    return signal_matrix(query, words, min(k, len(words)))
+def signals_of(found: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
+    """Return the signals of the first k passages, with or without those below as reference."""
+    words = tokenize_passages(found.texts[: OVER_FETCH * k if with_reference else k])
+    return signal_matrix(tokenize_query(found.question), words, min(k, len(words)))
 
 
 def samples(
@@ -111,7 +117,8 @@ def drawn(
     """Yield the sets of one question: clean, and under every attack in these forms."""
     yield from sets_of(record, embedder, clean, 0, (), fold)
     for kind in record.poison:
-        for form in forms if kind in KINDS else [form for form in forms if form in _SIMPLE]:
+        simple = [form for form in forms if form in DEFAULT_FORMS]
+        for form in forms if kind in _EVERY_FORM else simple:
             for count in COUNTS:
                 if texts := planted(record, kind, form, count):
                     yield from sets_of(record, embedder, form, count, texts, fold)
@@ -121,14 +128,11 @@ def sets_of(
     record: Record, embedder: Embedder, form: str, count: int, poison: Sequence[str], fold: int
 ) -> Iterator[Sample]:
     """Yield a question's sets in every setting; attacked ones only if poison is in them."""
-    ranked = retrieve(record, embedder, OVER_FETCH * max(_SIZES), poison)
-    for k in _SIZES:
-        given = ranked.first(OVER_FETCH * k)
-        poisoned = given.poisoned[:k]
-        if poison and not poisoned.any():
-            continue
-        for with_reference in (False, True):
-            signals = signals_of(given, k, with_reference=with_reference)
+    ranked = retrieve(record, embedder, OVER_FETCH * max(SETTINGS)[0], poison)
+    for k, with_reference in SETTINGS:
+        poisoned = ranked.poisoned[:k]
+        if poisoned.any() or not poison:
+            signals = signals_of(ranked, k, with_reference=with_reference)
             yield Sample(signals, poisoned, form, count, (k, with_reference), fold)
 
 
@@ -145,15 +149,15 @@ class Samples:
         self.sizes = np.array([len(sample.poisoned) for sample in found])
         self.clean = np.array([sample.count == 0 for sample in found])
         self.folds = np.array([sample.fold for sample in found])
+        self._starts = np.cumsum(self.sizes) - self.sizes
 
-    def where(self, chosen: Sequence[bool] | NDArray[np.bool_]) -> Samples:
+    def where(self, chosen: Sequence[bool] | Bools) -> Samples:
         """Return some of the samples; `chosen` has one entry a set."""
         return Samples(list(compress(self.found, chosen)), self.names)
 
     def highest(self, scores: Floats) -> Floats:
         """Return the highest of the passages' scores for every set: float64 of shape (s,)."""
-        starts = np.cumsum(self.sizes) - self.sizes
-        return np.asarray(np.maximum.reduceat(scores, starts), dtype=np.float64)
+        return np.asarray(np.maximum.reduceat(scores, self._starts), dtype=np.float64)
 
     def weights(self, plan: Plan) -> Floats:
         """Return the weight of every passage for a plan: float64 of shape (n,), sum 1.
@@ -164,7 +168,7 @@ class Samples:
         share = [one.form in plan.forms and one.count in plan.counts for one in self.found]
         set_weight = np.repeat(np.array(share, dtype=np.float64), self.sizes)
         clean = np.repeat(self.clean, self.sizes)
-        poison = np.add.reduceat(self.poisoned.astype(int), np.cumsum(self.sizes) - self.sizes)
+        poison = np.add.reduceat(self.poisoned.astype(int), self._starts)
         poison_count = np.repeat(np.maximum(poison, 1), self.sizes)
         benign_count = np.repeat(np.maximum(self.sizes - poison, 1), self.sizes)
         weight = set_weight / np.where(self.poisoned, poison_count, benign_count)
@@ -173,3 +177,39 @@ class Samples:
         if total:
             weight[clean] *= _CLEAN_WEIGHT * total / weight[clean].sum()
         return np.asarray(weight / weight.sum(), dtype=np.float64)
+
+
+class Scored:
+    """A set in a setting, read once.
+
+    Attributes:
+        line: The suspicion at which the shipped gate fires.
+        expected: Which passages repeat no more than honest ones do; None if none does.
+    """
+
+    def __init__(self, found: RetrievedSet, setting: Setting) -> None:
+        k, below = setting
+        self.line = default_calibration(k, with_reference=below).threshold(ALPHA, k)
+        self._signals = signals_of(found, k, with_reference=below)
+        of_interest = found.poisoned if found.poisoned.any() else found.golden
+        self._of_interest = of_interest[: len(self._signals)]
+        self.expected: Bools | None = None
+        if rows := repeating(self._signals):
+            asked = tokenize_query(found.question)
+            read = tokenize_passages(found.texts[: OVER_FETCH * k if below else k])
+            self.expected = repeats_as_expected(asked, read, rows, len(self._signals))
+
+    def fires(self, expected: Bools | None = None, nats: float = EXPECTED) -> tuple[bool, bool]:
+        """Return whether any passage reaches the line, and whether a planted or right one does."""
+        over = suspicions(self._signals, expected, nats=nats) >= self.line
+        return bool(over.any()), bool(over[self._of_interest].any())
+
+
+def place_of(setting: Setting) -> dict[str, int]:
+    """Return the columns of a row that say its setting."""
+    return dict(zip(("k", "with_reference"), setting, strict=True))
+
+
+def setting_of(row: Row) -> str:
+    """Return how tables call the setting of a row."""
+    return f"k = {row['k']}{', 3x' if row['with_reference'] else ''}"

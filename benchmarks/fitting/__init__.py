@@ -1,1 +1,0 @@
-"""How detectors are fitted: plans, samples, regressions, offsets."""
