@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,46 +23,40 @@ from numpy.typing import NDArray
 
 from benchmarks.command import Choose, Data, Limit, Measured, command, tracked
 from benchmarks.datasets import load_folder
-from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
-from benchmarks.report.table import Table, as_is, grouped, listed, ratio, share, summed
-from ragguard.admission.batch import Batch
+from benchmarks.fit_admission import KnowledgeBase, Texts, knowledge_bases
+from benchmarks.report.table import Table, as_is, grouped, listed, ratio, summed
+from benchmarks.samples import COUNTS
 from ragguard.admission.judging import ALPHA, REVIEW, judged
 
 Floats = NDArray[np.float64]
 
 _SCANNED = 100_000
-
-
-def p_values(batch: Batch) -> Floats:
-    """Return the p-value of every passage of a knowledge base: float64 of shape (n,)."""
-    return np.array([one.p_value for one in judged(batch)])
+_SAID = {"refused": "refused", "looked_at": "or for review", "below_line": "at 0.1 % of clean"}
 
 
 def run(bases: Sequence[KnowledgeBase], texts: Texts) -> dict[str, Any]:
-    clean = {base.name: p_values(texts.batch(base.clean)) for base in tracked(bases, "clean")}
+    def p_values(passages: Mapping[str, int]) -> Floats:
+        return np.array([one.p_value for one in judged(texts.batch(passages))])
+
+    def counted(p: Floats) -> dict[str, int]:
+        return {
+            "refused": int((p <= ALPHA).sum()),
+            "looked_at": int((p <= REVIEW * ALPHA).sum()),
+            "below_line": int((p < line).sum()),
+        }
+
+    clean = {base.name: p_values(base.clean) for base in tracked(bases, "clean")}
     together = np.sort(np.concatenate([*clean.values()]))
     line = float(together[int(ALPHA * len(together))])  # so many are below it
-    rows = [{"base": name, "passages": len(p)} | _counted(p, line) for name, p in clean.items()]
+    rows = [{"base": name, "passages": len(p), **counted(p)} for name, p in clean.items()]
     planted = []
     for base in tracked(bases, "planted"):
-        for kind, form in base.planted:
-            for count in COUNTS:
-                found = []
-                for some in base.rounds((kind, form), count):
-                    found.append(p_values(texts.batch(base.with_planted(some)))[-len(some) :])
-                p = np.concatenate(found)
-                row: dict[str, Any] = {"base": base.name, "kind": kind}
-                row |= {"form": form, "count": count, "texts": len(p)}
-                planted.append(row | _counted(p, line))
+        for (kind, form), count in product(base.planted, COUNTS):
+            rounds = base.rounds((kind, form), count)
+            p = np.concatenate([p_values(base.with_planted(some))[-len(some) :] for some in rounds])
+            row: dict[str, Any] = {"base": base.name, "kind": kind, "form": form}
+            planted.append({**row, "count": count, "texts": len(p), **counted(p)})
     return {"admission_clean": rows, "admission_planted": planted}
-
-
-def _counted(p: Floats, line: float) -> dict[str, int]:
-    return {
-        "refused": int((p <= ALPHA).sum()),
-        "looked_at": int((p <= REVIEW * ALPHA).sum()),
-        "below_line": int((p < line).sum()),
-    }
 
 
 def timed(texts: Sequence[str], count: int) -> dict[str, Any]:
@@ -76,8 +70,7 @@ def timed(texts: Sequence[str], count: int) -> dict[str, Any]:
                 text = one[: int(cut * len(one))] + other[int(cut * len(other)) :]
                 file.write(json.dumps({"id": str(at), "text": text}) + "\n")
         scan = [sys.executable, "-m", "ragguard", "scan", str(path), "--json"]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        start = time.perf_counter()
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         subprocess.run(scan, check=True, stdout=subprocess.DEVNULL)
         seconds = time.perf_counter() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -105,19 +98,14 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     lines = []
     for (kind, form), rows in grouped(sections["admission_planted"], "kind", "form").items():
         where = "in front" if form == "prepend" else "as released" if "(" in kind else "none"
-        counted = {count: summed(part) for (count,), part in grouped(rows, "count").items()}
-        cells = {
-            f"{count}: {said}": share(counted[count][key], counted[count]["texts"])
-            for count in COUNTS
-            for key, said in _SAID.items()
-        }
-        lines.append({"texts": kind, "question": where, **cells})
+        line = {"texts": kind, "question": where}
+        for (count,), part in sorted(grouped(rows, "count").items()):
+            for name, said in _SAID.items():
+                line[f"{count}: {said}"] = ratio(name, "texts")(summed(part))
+        lines.append(line)
     yield as_is("Planted passages", lines)
     if timed := sections.get("admission_cost"):
         yield as_is("What a scan takes", timed)
-
-
-_SAID = {"refused": "refused", "looked_at": "or for review", "below_line": "at 0.1 % of clean"}
 
 
 @command(tables)

@@ -1,12 +1,12 @@
 """Does RAGOrigin find the poison, and does it leave the innocent alone?
 
-`python -m benchmarks.attribution --data DIR --limit N --json FILE` is the section "attribution":
-the published attacks, one planted text, and wrong answers without poison.
-`benchmarks.misgeneration` says what an event is and what is measured.
+The section "attribution", alone: the published attacks, one planted text, and wrong answers without
+poison. `benchmarks.misgeneration` says what an event is and what is measured.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from statistics import mean, median
 from typing import Any
 
@@ -14,18 +14,7 @@ import numpy as np
 
 from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN
-from benchmarks.misgeneration import (
-    MAIN_KINDS,
-    TOP_K,
-    Event,
-    Outcomes,
-    Selection,
-    Tally,
-    clean_event,
-    poisoned_events,
-    rounded,
-    single_events,
-)
+from benchmarks.misgeneration import MAIN_KINDS, TOP_K, Event, Outcomes, Selection, Tally, rounded
 from benchmarks.report.table import Row, Rows, Table, as_is, grouped, share
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
@@ -57,25 +46,29 @@ def run(selection: Selection) -> dict[str, Any]:
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
     seconds: list[float] = []  # of processor time, which a busy machine distorts less
 
+    def attributed(event: Event, response: str, reach: int = MAX_SCOPE) -> Attribution:
+        return origin.attribute(
+            event.question, response, lambda query, limit: event.retrieve(query, min(limit, reach))
+        )
+
     def reported(outcomes: Outcomes, event: Event, **stratum: str) -> None:
-        for wording, respond in RESPONSES.items():
-            for method, reach in _REACHES.items():
-                began = time.process_time()
-                found = _attributed(origin, event, respond(event.wrong), reach)
-                if event.poison and method == "ragorigin":
-                    seconds.append(time.process_time() - began)
-                outcomes.add(event, found, **stratum, response=wording, method=method)
+        for (wording, respond), (method, reach) in product(RESPONSES.items(), _REACHES.items()):
+            began = time.process_time()
+            found = attributed(event, respond(event.wrong), reach)
+            if event.poison and method == "ragorigin":
+                seconds.append(time.process_time() - began)
+            outcomes.add(event, found, **stratum, response=wording, method=method)
 
     for name, records, base in selection.datasets():
         place = {"dataset": name, "data": source(name)}
         for record in tracked(records, f"attribution: {name}"):
-            for kind, form, event in poisoned_events(record, base, selection.seed):
+            for kind, form, event in base.poisoned_events(record, selection.seed):
                 reported(poisoned, event, **place, kind=kind, form=form)
                 for rule, least in (("Eq. 4", 0), (f"at least {MIN_SCOPE}", MIN_SCOPE)):
                     scopes.setdefault((form, rule), []).append(_scope(event, least))
-            for form, event in single_events(record, base, selection.seed):
-                single.add(event, _attributed(origin, event, event.wrong), **place, form=form)
-            reported(clean, clean_event(record, base), **place)
+            for form, event in base.single_events(record, selection.seed):
+                single.add(event, attributed(event, event.wrong), **place, form=form)
+            reported(clean, base.clean_event(record), **place)
     of_poisoned, of_clean = poisoned.rows(), clean.rows(Tally.blamed)
     return {
         "poisoned": of_poisoned,
@@ -97,14 +90,6 @@ def run(selection: Selection) -> dict[str, Any]:
     }
 
 
-def _attributed(
-    origin: RAGOrigin, event: Event, response: str, reach: int = MAX_SCOPE
-) -> Attribution:
-    return origin.attribute(
-        event.question, response, lambda query, limit: event.retrieve(query, min(limit, reach))
-    )
-
-
 def _scope(event: Event, least: int) -> tuple[int, float]:
     """Return the size of an event's scope, and the share of the poison that it misses."""
     probe = SupportMeter(default(), event.question, event.wrong)
@@ -117,15 +102,9 @@ def _scope(event: Event, least: int) -> tuple[int, float]:
 def summary(poisoned: Sequence[Row], clean: Sequence[Row], *, by: Sequence[str]) -> Rows:
     """Return means over datasets, each of which is the mean over its rows of main kinds.
 
-    Args:
-        poisoned: Rows of events with poison; one without a kind is of all main kinds together.
-        clean: Rows of events without, with the share of them that ended in blame.
-        by: Columns for whose values there is a row each; where clean rows lack one, they count
-            for all of its values.
-
-    Returns:
-        Rows of the columns `by`, "events" (a sum), the measures, "clean_blamed" (a mean over
-        datasets as well) and "clean_blamed_pooled" (over all clean events alike).
+    A row for each of the values of the columns `by`; clean rows that lack one of these count for
+    all of its values. `clean_blamed` is a mean over datasets, `clean_blamed_pooled` one over all
+    clean events. A row of poisoned events without a kind is of all main kinds together.
     """
     main = [row for row in poisoned if row.get("kind") in (None, *MAIN_KINDS)]
     rows = []
@@ -161,32 +140,30 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def _wrong_answers(section: Mapping[str, Any]) -> Table:
-    lines = []
-    poisoned, clean = (
-        [row for row in section[part] if _SHOWN.items() <= row.items()]
-        for part in ("poisoned", "clean")
-    )
-    for line in section["summary"]:
-        if not _SHOWN.items() <= line.items():
-            continue
-        strata = [
-            row
-            for row in poisoned
-            if row["form"] == line["form"]
-            and row["kind"] in MAIN_KINDS
-            and source(row["dataset"]) == line["data"]
+    ours = {
+        part: [
+            {**row, "data": row.get("data") or source(row["dataset"])}
+            for row in section[part]
+            if _SHOWN.items() <= row.items()
         ]
-        innocent = [row for row in clean if source(row["dataset"]) == line["data"]]
+        for part in ("summary", "poisoned", "clean")
+    }
+    main = [row for row in ours["poisoned"] if row["kind"] in MAIN_KINDS]
+    by_place, by_data = grouped(main, "data", "form"), grouped(ours["clean"], "data")
+    lines = []
+    for line in ours["summary"]:
+        strata, innocent = by_place[line["data"], line["form"]], by_data[line["data"],]
         worst = min(strata, key=lambda stratum: float(stratum["dacc"]))
-        figures = "{dacc:.3f}, {fpr:.3f}, {fnr:.3f} ({events})".format_map(worst)
-        place = f"{worst['dataset']}, {worst['kind']}: {figures}" if len(strata) > 1 else ""
+        figures = "{dataset}, {kind}: {dacc:.3f}, {fpr:.3f}, {fnr:.3f} ({events})"
         blamed = sum(round(row["blamed"] * row["events"]) for row in innocent)
         lines.append(
             {
                 **{"data": line["data"], "form": _FORMS[line["form"]]},
                 "events": sum(row["events"] for row in strata),
                 **{head: f"{line[name]:.3f}" for head, name in _HEADS.items()},
-                "worst stratum: DACC, FPR, FNR (events)": place,
+                "worst stratum: DACC, FPR, FNR (events)": (
+                    figures.format_map(worst) if len(strata) > 1 else ""
+                ),
                 "clean events blamed": f"{blamed} of {sum(row['events'] for row in innocent)}",
             }
         )
@@ -196,7 +173,9 @@ def _wrong_answers(section: Mapping[str, Any]) -> Table:
 def _one_text(rows: Sequence[Row]) -> Table:
     lines = []
     by_source = [{**row, "source": source(row["dataset"])} for row in rows]
-    for (data, form), part in grouped(by_source, "source", "form").items():
+    for (data, form), part in sorted(
+        grouped(by_source, "source", "form").items(), key=lambda item: item[0][0] == "own"
+    ):
         events = sum(row["events"] for row in part)
         found = sum(round(row["recall"] * row["events"]) for row in part)
         lines.append(
@@ -207,7 +186,6 @@ def _one_text(rows: Sequence[Row]) -> Table:
                 **{m.upper(): f"{mean(row[m] for row in part):.3f}" for m in ("dacc", "fpr")},
             }
         )
-    lines.sort(key=lambda line: line["data"] == "own")
     return as_is("Attribution: one planted text", lines)
 
 

@@ -1,7 +1,5 @@
 """What false reports do to honest pages, and honest ones to planted texts, under policy "auto".
 
-Runnable: `python -m benchmarks.false_reports --data DIR --json OUT`.
-
 Whoever reports chooses question and response. They aim at a page with what it says itself, or
 report the right answer of a real question. "blamed" counts what attribution holds responsible: all
 of it went into quarantine before there were policies. "quarantined" is what goes there without a
@@ -11,22 +9,15 @@ person now, with no limit in the way; "within limits" with the default limit of 
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import cycle, pairwise
+from dataclasses import replace
+from itertools import count, cycle, pairwise
 from random import Random
 from typing import Any
 
 from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.misgeneration import (
-    MAIN_KINDS,
-    TOP_K,
-    KnowledgeBase,
-    Selection,
-    clean_event,
-    poisoned_events,
-    single_events,
-)
+from benchmarks.misgeneration import MAIN_KINDS, TOP_K, KnowledgeBase, Selection
 from benchmarks.report.table import Rows, Table, as_is
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.audit import Event, MemoryStore
@@ -97,18 +88,14 @@ class Desk:
             trust=Trust(protected=[*_SOURCE.values()]) if protected else None,
             judge=None if judge is None else lambda: judge,
         )
-        self._reports = 0
+        self._number = count()
 
     def report(
         self, query: str, response: str, ranked: Sequence[Passage], reporter: str = "mallory"
     ) -> Attribution:
         """Attribute a report over a ranking, act on it, and return the attribution."""
-        self._reports += 1
-        self._ranked = [
-            Passage(one.text, id=one.id, metadata=self._metadata) if self._metadata else one
-            for one in ranked
-        ]
-        event = Event(f"{self._reports}", query, response, reporter=reporter)
+        self._ranked = [replace(one, metadata=self._metadata) for one in ranked]
+        event = Event(f"{next(self._number)}", query, response, reporter=reporter)
         found = self._events.attribute(event)
         self._events.quarantine(event, found)
         return found
@@ -116,6 +103,10 @@ class Desk:
     def holds(self, text: str) -> bool:
         """Return whether a text is in quarantine."""
         return content_key(text) in self.store.quarantine_keys()
+
+    def size(self) -> int:
+        """Return how many texts are in quarantine."""
+        return len(self.store.quarantine_keys())
 
 
 def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
@@ -148,7 +139,7 @@ def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> Row:
         "blamed": blamed,
         "quarantined": len(taken),
         "within_limits": sum(limited.holds(page) for page, _, _ in taken),
-        "protected_quarantined": len(shielded.store.quarantine_keys()),
+        "protected_quarantined": shielded.size(),
     }
 
 
@@ -173,10 +164,10 @@ def colluding(name: str, records: Sequence[Record], base: KnowledgeBase, draw: R
                 query, response = next(plot)
                 desk.report(query, response, base.ranked(query, ()), f"{reporter}")
             else:
-                told = clean_event(next(honest), base)
+                told = base.clean_event(next(honest))
                 desk.report(told.question, told.wrong, told.ranked, f"{reporter}")
         held = sum(map(desk.holds, pages))
-        others = len(desk.store.quarantine_keys()) - held
+        others = desk.size() - held
         row = {"data": name, "quorum": quorum, "rounds": _ROUNDS, "pages": len(pages)}
         rows.append({**row, "quarantined": held, "others_quarantined": others})
     return rows
@@ -215,10 +206,10 @@ def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int
     for record in records:
         events = [
             ("up to 5", form, event)
-            for kind, form, event in poisoned_events(record, base, seed)
+            for kind, form, event in base.poisoned_events(record, seed)
             if kind in MAIN_KINDS
         ]
-        events += [("1", form, event) for form, event in single_events(record, base, seed)]
+        events += [("1", form, event) for form, event in base.single_events(record, seed)]
         for texts, form, event in events:
             desk = Desk()
             found = desk.report(event.question, event.wrong, event.ranked, "ann")
@@ -228,7 +219,7 @@ def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int
                 counts = {"events": 1, "quarantined": int(held > 0), "proposed": int(not held)}
                 counts |= {"disputed": int(found.cause == "disputed")}
                 counts |= {"texts_blamed": len(blamed), "texts_quarantined": held}
-                counts["benign_quarantined"] = len(desk.store.quarantine_keys()) - held
+                counts["benign_quarantined"] = desk.size() - held
                 rows.add({"dataset": name, "texts": texts, "form": form}, counts)
     return rows.rows()
 
@@ -247,22 +238,16 @@ def run(selection: Selection) -> dict[str, Rows]:
             asked += records
             texts |= dict.fromkeys(base.texts)
         if name == OWN:
-            judge = _calibrated(base)
+            queries = [
+                one for asked in load_corpus().questions for one in (asked.text, asked.paraphrase)
+            ]
+            traffic = [(text, base.ranked(text, ())[:TOP_K]) for text in queries]
+            judge = ConformalFilter(HashedEmbedder(), calibration=calibrated_on(traffic, TOP_K))
             found["right_answers"].append(right_answers(name, records, base, golden, judge))
     bases = [(name, asked, KnowledgeBase(list(texts))) for name, (asked, texts) in pools.items()]
     found["one_reporter"] = [one_reporter(name, base, draw) for name, _, base in bases]
-    found["colluding"] = []
-    for name, asked, base in bases:
-        found["colluding"] += colluding(name, asked, base, draw)
+    found["colluding"] = [row for pool in bases for row in colluding(*pool, draw)]
     return found
-
-
-def _calibrated(base: KnowledgeBase) -> ConformalFilter:
-    asked = [text for one in load_corpus().questions for text in (one.text, one.paraphrase)]
-    traffic = [(text, base.ranked(text, ())[:TOP_K]) for text in asked]
-    embedder = HashedEmbedder()
-    calibration = calibrated_on(traffic, TOP_K)
-    return ConformalFilter(embedder, calibration=calibration)
 
 
 def tables(sections: Mapping[str, Rows]) -> Iterator[Table]:

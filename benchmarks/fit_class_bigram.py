@@ -21,8 +21,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 
 from benchmarks.command import ERRORS, Data, Out, script
-from benchmarks.datasets import Dataset, load_folder
-from benchmarks.datasets.records import texts_in
+from benchmarks.datasets import Dataset, load_folder, texts_in
 from ragguard.inline.class_bigram import (
     OTHER_SCRIPT,
     SHAPES,

@@ -29,9 +29,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from benchmarks.command import ERRORS, Data, Out, script, tracked
-from benchmarks.datasets import Dataset
-from benchmarks.datasets.reading import READING, WRITTEN, load_with_reading
-from benchmarks.datasets.records import texts_in, values
+from benchmarks.datasets import READING, WRITTEN, Dataset, load_with_reading, texts_in, values
 from ragguard.inline.features import manner
 from ragguard.inline.features.manner import BUCKETS, STEP, WINDOW, MannerModel, buckets_of, windows
 from ragguard.inline.features.prose import as_prose, prose_tokens, sentence_tokens

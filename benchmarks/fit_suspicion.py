@@ -22,7 +22,7 @@ from rich.console import Console
 from scipy.optimize import minimize
 
 from benchmarks.command import ERRORS, Data, script, tracked
-from benchmarks.datasets.reading import WRITTEN, load_choosing
+from benchmarks.datasets import WRITTEN, load_choosing
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import fit_folds
 from benchmarks.measuring import embedder_of

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.command import Data, Half, Limit, Measured, command, tracked
-from benchmarks.datasets.records import values
+from benchmarks.datasets import values
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Row, Table, as_is, grouped, ratio, share, summed
 from benchmarks.retrieval import OVER_FETCH

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.command import ERRORS, Data, Out, script, tracked
-from benchmarks.datasets import Dataset
-from benchmarks.datasets.reading import load_with_reading
+from benchmarks.datasets import Dataset, load_with_reading
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fit_suspicion import fit_detectors, shifted

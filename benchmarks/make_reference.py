@@ -16,7 +16,6 @@ from benchmarks.command import Out, script
 from benchmarks.datasets import Record, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import planted, retrieve
-from ragguard.embedding import Embedder
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 
@@ -38,28 +37,23 @@ def lines() -> Iterator[dict[str, Any]]:
     """Yield what is written of each question: its clean hits, and the attacks on it."""
     embedder = built_in()
     judge = ConformalFilter(embedder)
-    quiet = [record for record in skerrin().records if _passes(record, judge, embedder)]
-    for record in quiet[::_EVERY]:
-        ways = product(FORM_NAMES, _COUNTS)
-        attacks = [one for way in ways if (one := _attack(record, embedder, *way)) is not None]
+
+    def passes(record: Record) -> bool:
+        """Return whether a question's clean hits are left alone, so that only attacks are found."""
+        hits = [Passage(text) for text in retrieve(record, embedder, _FETCHED).texts]
+        sets = (hits[:_K], hits)
+        return not any(judge.decide(record.question, given, _K).attacked for given in sets)
+
+    for record in list(filter(passes, skerrin().records))[::_EVERY]:
+        attacks = []
+        for (form, said), count in product(FORM_NAMES.items(), _COUNTS):
+            found = retrieve(record, embedder, _FETCHED, planted(record, _KIND, form, count))
+            if found.poisoned[:_K].any():
+                ranks = found.poisoned.nonzero()[0].tolist()
+                texts = [found.texts[rank] for rank in ranks]
+                attacks.append({"form": said, "texts": texts, "ranks": ranks})
         hits = retrieve(record, embedder, _FETCHED).texts
         yield {"query": record.question, "hits": list(hits), "attacks": attacks}
-
-
-def _passes(record: Record, judge: ConformalFilter, embedder: Embedder) -> bool:
-    """Return whether a question's clean hits are left alone, so that only attacks are found."""
-    hits = [Passage(text) for text in retrieve(record, embedder, _FETCHED).texts]
-    return not any(judge.decide(record.question, given, _K).attacked for given in (hits[:_K], hits))
-
-
-def _attack(record: Record, embedder: Embedder, form: str, count: int) -> dict[str, Any] | None:
-    texts = planted(record, _KIND, form, count)
-    found = retrieve(record, embedder, _FETCHED, texts)
-    if not found.poisoned[:_K].any():
-        return None
-    ranks = [int(rank) for rank in found.poisoned.nonzero()[0]]
-    texts = [found.texts[rank] for rank in ranks]
-    return {"form": FORM_NAMES[form], "texts": texts, "ranks": ranks}
 
 
 @script

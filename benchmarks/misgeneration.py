@@ -8,9 +8,10 @@ Measures are those of the RAGOrigin paper (Section 6.1.4), over the texts of the
 the scope did not reach cannot be found: it counts as false negative, and enters DACC as an error.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import mean
@@ -69,6 +70,31 @@ class KnowledgeBase:
         best = np.argsort(-(rows @ self._embed([question])[0]), kind="stable")[:MAX_SCOPE]
         return tuple(Passage(texts[i]) for i in best.tolist())
 
+    def event(self, record: Record, poison: Sequence[str]) -> Event:
+        """Return the event in which the record's wrong answer is reported."""
+        ranked = self.ranked(record.question, poison)
+        return Event(record.question, record.wrong, ranked, frozenset(poison))
+
+    def clean_event(self, record: Record) -> Event:
+        """Return the event in which the wrong answer is reported though nothing was planted."""
+        return self.event(record, ())
+
+    def poisoned_events(self, record: Record, seed: int) -> Iterator[tuple[str, str, Event]]:
+        """Yield (kind, form, event) for every attack on a question that got through."""
+        for kind, form in product(record.poison, DEFAULT_FORMS):
+            event = self.event(record, in_form(record, form, chosen(record, kind, seed)))
+            if answers(event.ranked, event.poison, record.wrong):
+                yield kind, form, event
+
+    def single_events(self, record: Record, seed: int) -> Iterator[tuple[str, Event]]:
+        """Yield (form, event) for one text of each main kind that states the answer and is read."""
+        kinds = [kind for kind in MAIN_KINDS if kind in record.poison]
+        for kind, form in product(kinds, DEFAULT_FORMS):
+            stating = [text for text in chosen(record, kind, seed) if says(text, record.wrong)]
+            event = self.event(record, in_form(record, form, stating[:1]))
+            if any(passage.text in event.poison for passage in event.ranked[:TOP_K]):
+                yield form, event
+
 
 def outcome(event: Event, attribution: Attribution) -> dict[str, int]:
     """Return counts of the texts in scope, and of planted ones that the search did not reach.
@@ -118,15 +144,16 @@ class Tally:
         word: for some the model that was to write them refused or told the truth.
         """
         n = self.counts
+        recall = n["found"] / n["poison"] if n["poison"] else 1.0
         lost = 1.0 - n["found_stating"] / max(1, n["stating"])
         return {
             "events": len(self.accuracy),
             "dacc": rounded(mean(self.accuracy)),
             "fpr": rounded(n["wronged"] / max(1, n["wronged"] + n["spared"])),
-            "fnr": rounded(1.0 - n["found"] / n["poison"]) if n["poison"] else 0.0,
+            "fnr": rounded(1.0 - recall),
             "fnr_stating": rounded(lost) if n["stating"] else 0.0,
             "precision": rounded(n["found"] / max(1, n["found"] + n["wronged"])),
-            "recall": rounded(n["found"] / n["poison"]) if n["poison"] else 1.0,
+            "recall": rounded(recall),
             "missed_by_scope": rounded(n["out_of_scope"] / max(1, n["poison"])),
             "scope": rounded(mean(self.scope)),
             "causes": {cause: self.causes[cause] for cause in _CAUSES},
@@ -138,19 +165,19 @@ class Tally:
         return {"events": events, "blamed": rounded(self.counts["blamed"] / events)}
 
 
-@dataclass
 class Outcomes:
     """What was found in events, counted stratum by stratum."""
 
-    tallies: dict[tuple[tuple[str, str], ...], Tally] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._tallies: defaultdict[tuple[tuple[str, str], ...], Tally] = defaultdict(Tally)
 
     def add(self, event: Event, found: Attribution, **stratum: str) -> None:
         """Count one attribution in the row of these columns."""
-        self.tallies.setdefault(tuple(stratum.items()), Tally()).add(event, found)
+        self._tallies[tuple(stratum.items())].add(event, found)
 
     def rows(self, values: Callable[[Tally], dict[str, Any]] = Tally.row) -> Rows:
         """Return a row for each stratum: its columns, and what is made of its tally."""
-        return [{**dict(key), **values(tally)} for key, tally in self.tallies.items()]
+        return [{**dict(key), **values(tally)} for key, tally in self._tallies.items()]
 
 
 def rounded(value: float) -> float:
@@ -179,7 +206,7 @@ class Selection:
         for data in [] if self.data_dir is None else load_folder(self.data_dir):
             if data.kinds:
                 texts = dict.fromkeys(text for record in data.records for text in record.hits)
-                records = [*data.records[self.half :: 2][: self.limit]]
+                records = list(data.records[self.half :: 2][: self.limit])
                 yield data.name, records, KnowledgeBase(list(texts))
         own = skerrin().records
         answered = [
@@ -205,32 +232,3 @@ def answers(ranked: Sequence[Passage], poison: Collection[str], wrong: str) -> b
     """Return True if at least two of the poison passages are read and state the wrong answer."""
     read = [passage.text for passage in ranked[:TOP_K]]
     return sum(text in poison and says(text, wrong) for text in read) >= _STATING
-
-
-def clean_event(record: Record, base: KnowledgeBase) -> Event:
-    """Return the event in which the wrong answer is reported though nothing was planted."""
-    return Event(record.question, record.wrong, base.ranked(record.question, ()), frozenset())
-
-
-def poisoned_events(
-    record: Record, base: KnowledgeBase, seed: int
-) -> Iterator[tuple[str, str, Event]]:
-    """Yield (kind, form, event) for every attack on a question that got through."""
-    for kind in record.poison:
-        texts = chosen(record, kind, seed)
-        for form in DEFAULT_FORMS:
-            poison = in_form(record, form, texts)
-            ranked = base.ranked(record.question, poison)
-            if answers(ranked, poison, record.wrong):
-                yield kind, form, Event(record.question, record.wrong, ranked, frozenset(poison))
-
-
-def single_events(record: Record, base: KnowledgeBase, seed: int) -> Iterator[tuple[str, Event]]:
-    """Yield (form, event) for one text of each main kind that states the answer and is read."""
-    for kind in [kind for kind in MAIN_KINDS if kind in record.poison]:
-        stating = [text for text in chosen(record, kind, seed) if says(text, record.wrong)]
-        for form in DEFAULT_FORMS:
-            poison = in_form(record, form, stating[:1])
-            ranked = base.ranked(record.question, poison)
-            if any(passage.text in poison for passage in ranked[:TOP_K]):
-                yield form, Event(record.question, record.wrong, ranked, frozenset(poison))

@@ -1,19 +1,17 @@
 """How well quarantine holds: edited copies of poison, honest pages like it, and what it costs.
 
-Runnable alone: `python -m benchmarks.near_copies --data DIR --json FILE`; --choose reports the half
-that the thresholds of `ragguard.inline.near_copies` were chosen on. Of every question two texts of
-each kind of attack are quarantined, with the question in front and without, and come back edited:
-by hand, and by a report that clears the rest of its scope, fifteen honest pages and three planted
-texts that were not found. Honest pages are asked for beside all of these texts of a kind, and
-beside another page of their set that was wrongly quarantined: by a report, which clears the rest of
-its scope, and by hand, which clears nothing. A page that says the same text again counts by itself:
-it is what an edit that cuts at another border makes, and is to be held as that is. The cost is the
-least processor time of twelve rounds, with 100,000 entries.
+Of every question two texts of each kind of attack are quarantined, with the question in front and
+without, and come back edited: by hand, and by a report that clears the rest of its scope, fifteen
+honest pages and three planted texts that were not found. Honest pages are asked for beside all of
+these texts of a kind, and beside another page of their set that was wrongly quarantined: by a
+report, and by hand, which clears nothing. A page that says the same text again counts by itself.
+The cost is the least processor time of twelve rounds, with 100,000 entries.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from statistics import median
+from string import ascii_lowercase
 from time import thread_time
 from typing import Any
 
@@ -32,35 +30,35 @@ from ragguard.text import sentences, tokens
 _BLAMED, _PLANTED, _SEED = 2, 5, 0
 _FIRST = 10  # pages of a set are timed, and taken for wrongly quarantined
 _ENTRIES, _ROUNDS = 100_000, 12
-
-
 _LEET = {"a": "4@", "e": "3", "i": "1!", "o": "0", "s": "5$", "t": "7"}
 _CUT = (0.5, 0.9)  # of the text is left at the other border
+
 Edit = Callable[[str, str, Random], str | None]
+"""Edits a text, which it may mix with an honest page; None where there is nothing to edit."""
 
 
-def _typo(text: str, draw: Random) -> str | None:
+def _typo(text: str, _: str, draw: Random) -> str | None:
     places = [place for place, letter in enumerate(text) if letter.isalpha()]
     if not places:
         return None
     place = draw.choice(places)
-    others = "abcdefghijklmnopqrstuvwxyz".replace(text[place].lower(), "")
+    others = ascii_lowercase.replace(text[place].lower(), "")
     wrong = draw.choice(["", text[place] * 2, draw.choice(others)])
     return text[:place] + wrong + text[place + 1 :]
 
 
-def _entity(text: str, draw: Random) -> str:
+def _entity(text: str, _: str, draw: Random) -> str:
     place = draw.randrange(len(text))
     return f"{text[:place]}&#{ord(text[place])};{text[place + 1 :]}"
 
 
-def _doubled(text: str, draw: Random) -> str:
+def _doubled(text: str, _: str, draw: Random) -> str:
     words = text.split()
     place = draw.randrange(len(words))
     return " ".join([*words[: place + 1], *words[place:]])
 
 
-def _swapped(text: str, draw: Random) -> str | None:
+def _swapped(text: str, _: str, draw: Random) -> str | None:
     parts = sentences(text)
     if len(parts) < 2:
         return None
@@ -69,7 +67,7 @@ def _swapped(text: str, draw: Random) -> str | None:
     return " ".join(parts)
 
 
-def _leet(text: str, draw: Random) -> str:
+def _leet(text: str, _: str, draw: Random) -> str:
     return "".join(
         draw.choice(_LEET[one.lower()]) if one.lower() in _LEET and draw.random() < 0.7 else one
         for one in text
@@ -92,16 +90,15 @@ def _overlap(text: str, page: str, draw: Random) -> str:
 EDITS: Mapping[str, Edit] = {
     "one word appended": lambda text, _, draw: f"{text} {draw.choice(['indeed', 'today'])}",
     "list number in front": lambda text, _, draw: f"{draw.randint(1, 20)}. {text}",
-    "one typo": lambda text, _, draw: _typo(text, draw),
-    "HTML entity": lambda text, _, draw: _entity(text, draw),
+    "one typo": _typo,
+    "HTML entity": _entity,
     "other chunk boundary": _border,
-    "leet": lambda text, _, draw: _leet(text, draw),
-    "doubled word": lambda text, _, draw: _doubled(text, draw),
-    "swapped sentences": lambda text, _, draw: _swapped(text, draw),
+    "leet": _leet,
+    "doubled word": _doubled,
+    "swapped sentences": _swapped,
     "overlap of 20 characters": _overlap,
     "inside a page": lambda text, page, _: f"{page} {text} {page}",
 }
-"""Edits of a text, by name; the second text is an honest page that it may be mixed with."""
 
 
 def updated(page: str, draw: Random) -> str:
@@ -201,28 +198,29 @@ def cost(datasets: Sequence[Dataset]) -> Rows:
     draw = Random(_SEED)
     real = {content_key(text): signature(text) for text in poison}
     drawn = {
-        f"{number:032x}": signature("".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=150)))
+        f"{number:032x}": signature("".join(draw.choices(ascii_lowercase, k=150)))
         for number in range(_ENTRIES - len(real))
     }
     held = Quarantined().changed(frozenset(real | drawn), real | drawn, frozenset())
     hits = [one.hits[:_FIRST] for data in datasets for one in data.report]
     sets = [texts for texts in hits if len(texts) == _FIRST]
     characters = median(sum(map(len, texts)) for texts in sets)
+
+    def timed(texts: Sequence[str], *, new: bool) -> float:
+        if new:
+            forget_all()
+        began = thread_time()
+        held.find(texts)
+        return thread_time() - began
+
     rows = []
-    for passages, forget in (("new", forget_all), ("read before", lambda: None)):
-        best = sorted(min(_timed(held, texts, forget) for _ in range(_ROUNDS)) for texts in sets)
+    for passages, new in (("new", True), ("read before", False)):
+        best = sorted(min(timed(texts, new=new) for _ in range(_ROUNDS)) for texts in sets)
         p50, p95 = 1000.0 * median(best), 1000.0 * best[int(0.95 * len(best))]
         row = {"passages": passages, "entries": len(held.copies), "sets": len(sets)}
         row |= {"characters": characters, "p50_ms": p50, "p95_ms": p95, "bytes": held.copies.nbytes}
         rows.append(row)
     return rows
-
-
-def _timed(held: Quarantined, texts: Sequence[str], forget: Callable[[], None]) -> float:
-    forget()
-    began = thread_time()
-    held.find(texts)
-    return thread_time() - began
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
-from benchmarks.datasets import OWN, Dataset, Record, skerrin
-from benchmarks.datasets.reading import load_with_reading
-from benchmarks.datasets.records import texts_in, values
+from benchmarks.datasets import OWN, Dataset, Record, load_with_reading, skerrin, texts_in, values
 from benchmarks.datasets.repeating import annotated, key_words, manual_pages
 from benchmarks.embedders import built_in, nearest
 from benchmarks.forms import FORMS

@@ -12,8 +12,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.datasets import Dataset, Record
-from benchmarks.datasets.reading import WRITTEN
+from benchmarks.datasets import WRITTEN, Dataset, Record
 from benchmarks.fit_manner import FOLDS, under
 from benchmarks.forms import DEFAULT_FORMS, FITTED_FORMS
 from benchmarks.report.table import Row

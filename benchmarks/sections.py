@@ -18,8 +18,7 @@ from benchmarks.command import (
     command,
     embedders_for,
 )
-from benchmarks.datasets import skerrin
-from benchmarks.datasets.reading import load_with_reading
+from benchmarks.datasets import load_with_reading, skerrin
 from benchmarks.defences.contenders import PACKAGE, all_defences, package_version
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.forms import FORMS

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
-from benchmarks.datasets.reading import load_with_reading
+from benchmarks.datasets import load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
 from benchmarks.fit_suspicion import fit_detector, left_out_scores, offsets, score, with_manner

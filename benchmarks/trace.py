@@ -1,11 +1,10 @@
 """How far a query and an event travel through the modules: `python -m benchmarks.trace`.
 
-Needs no data. Counted are the calls of functions of `ragguard`, the modules that they enter, and
-how often two calls in a row within a thread are of different modules: how much of the code must
-lie open at once to follow a query or an event. A comprehension is part of the function in which it
-stands. Of a query the caller's thread is followed, of an event all that start for it. Caches of
-texts are empty; what is read once for a process, such as the shipped weights, has been read. How
-long an event waits for a thread is chance, so a few calls differ between runs.
+Counted are the calls of functions of `ragguard`, the modules that they enter, and how often two
+calls in a row within a thread are of different modules: how much of the code must lie open at once
+to follow a query or an event. A comprehension is part of the function in which it stands. Of a
+query the caller's thread is followed, of an event all that start for it. Caches of texts are empty;
+what is read once for a process has been read.
 """
 
 import sys
@@ -79,21 +78,6 @@ def _traced(*, threads: bool) -> Iterator[Calls]:
         threading.setprofile(None)
 
 
-def _row(scene: str, calls: Calls, most: int | None, changes: int | None) -> dict[str, Any]:
-    modules = dict.fromkeys(chain.from_iterable(calls.values()))
-    changed = [a != b for called in calls.values() for a, b in pairwise(called)]
-    return {
-        "scene": scene,
-        "threads": len(calls),
-        "calls": sum(map(len, calls.values())),
-        "modules": len(modules),
-        "at_most_modules": most or "",
-        "changes": sum(changed),
-        "at_most_changes": changes or "",
-        "in_order_of_first_entry": " ".join(one.removeprefix("ragguard.") for one in modules),
-    }
-
-
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     yield as_is("Modules entered, and changes from one to another", sections["scenes"])
 
@@ -109,5 +93,17 @@ def main() -> Measured:
             right = scene(guard)
         if not right:
             raise RuntimeError(f"{name}: the guard does not find the poison; choose other texts")
-        rows.append(_row(name, calls, most, changes))
+        modules = dict.fromkeys(chain.from_iterable(calls.values()))
+        rows.append(
+            {
+                "scene": name,
+                "threads": len(calls),
+                "calls": sum(map(len, calls.values())),
+                "modules": len(modules),
+                "at_most_modules": most or "",
+                "changes": sum(a != b for called in calls.values() for a, b in pairwise(called)),
+                "at_most_changes": changes or "",
+                "in_order_of_first_entry": " ".join(m.removeprefix("ragguard.") for m in modules),
+            }
+        )
     return {"scenes": rows}, ()

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
-from benchmarks.datasets import Dataset
-from benchmarks.datasets.reading import load_with_reading
+from benchmarks.datasets import Dataset, load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import Folds, groups, rounded, under
 from benchmarks.report.table import Table, crossed, share

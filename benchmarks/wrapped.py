@@ -14,8 +14,7 @@ from itertools import product
 from typing import Any
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
-from benchmarks.datasets import Record
-from benchmarks.datasets.reading import load_with_reading
+from benchmarks.datasets import Record, load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.report.table import Rows, Table, crossed, share

@@ -1,5 +1,216 @@
-"""The questions of the benchmark: records, and what reads them from here and from elsewhere."""
+"""The benchmark's questions: what was retrieved for them, and what an attacker would plant."""
 
-from benchmarks.datasets.records import DATASETS, OWN, Dataset, Record, load_folder, skerrin
+from __future__ import annotations
 
-__all__ = ["DATASETS", "OWN", "Dataset", "Record", "load_folder", "skerrin"]
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.embedders import nearest
+from ragguard.demo.corpus import ATTACKS, load_corpus
+from ragguard.errors import InvalidInputError
+from ragguard.jsonl import open_input, read_lines
+
+DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa", "clean_traffic")
+"""The files of a data folder that the inline sections read, `<name>.jsonl` each."""
+
+OWN = "skerrin"
+"""The project's own data."""
+
+READING = "reading"
+"""Reading-comprehension questions asked of a plain knowledge base.
+
+Its passages begin with their titles, and people ask about what titles name ("who sings don't take
+your guns to town"): a title that holds the question's words is the commonest thing that looks like
+an attack and is none.
+"""
+
+WRITTEN = "machine_written"
+"""Clean traffic on pages that language models wrote."""
+
+_READING_SOURCES = ("nq", "xquad")
+_ONE_OF = 4
+
+
+@dataclass(frozen=True)
+class Record:
+    """One question; what the data does not say is empty."""
+
+    question: str  # as a user types it
+    hits: tuple[str, ...]  # what retrievers returned for it, every text once; no poison
+    golden: frozenset[str]  # those of the hits that answer it
+    poison: Mapping[str, tuple[str, ...]]  # texts by kind of attack, not yet in a question form
+    id: str = ""  # as the data names it
+    correct: tuple[str, ...] = ()  # the right answer and its other spellings
+    incorrect: tuple[str, ...] = ()  # what the attacker wants to be answered, likewise
+
+    @property
+    def right(self) -> str:
+        """The right answer in its first spelling, or ""."""
+        return "".join(self.correct[:1])
+
+    @property
+    def wrong(self) -> str:
+        """The attacker's answer in its first spelling, or ""."""
+        return "".join(self.incorrect[:1])
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Questions of one source, in the order of the file.
+
+    It is `split` if weights or calibrations were chosen on the even records, so that only the odd
+    ones may be reported.
+    """
+
+    name: str
+    records: tuple[Record, ...]
+    split: bool
+
+    @property
+    def choosing(self) -> tuple[Record, ...]:
+        """The half that weights and calibrations are chosen on."""
+        return self.records[0::2] if self.split else ()
+
+    @property
+    def report(self) -> tuple[Record, ...]:
+        """The records that results are reported on."""
+        return self.records[1::2] if self.split else self.records
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attack in this data, in order of appearance."""
+        return tuple(dict.fromkeys(kind for record in self.records for kind in record.poison))
+
+    def limited(self, limit: int | None) -> Dataset:
+        """Return the data with at most `limit` records in each half."""
+        if limit is None:
+            return self
+        return replace(self, records=self.records[: 2 * limit if self.split else limit])
+
+
+def load_folder(folder: Path) -> list[Dataset]:
+    """Read the datasets that a folder holds; those that it lacks are left out.
+
+    Raises:
+        InvalidInputError: The folder holds none of them, or a line is not a record.
+    """
+    found = [name for name in DATASETS if (folder / f"{name}.jsonl").is_file()]
+    if not found:
+        files = ", ".join(f"{name}.jsonl" for name in DATASETS)
+        raise InvalidInputError(f"{folder} holds none of {files}; pass the folder that does")
+    return [load_file(folder / f"{name}.jsonl", name) for name in found]
+
+
+def load_with_reading(folder: Path) -> list[Dataset]:
+    """Return the datasets of a folder, and behind them this one if the folder has its files."""
+    datasets = load_folder(folder)
+    reading = load_reading(folder, datasets)
+    return datasets if reading is None else [*datasets, reading]
+
+
+def load_choosing(folder: Path) -> list[Dataset]:
+    """Return all whose choosing half weights and calibrations are chosen on."""
+    path = folder / f"{WRITTEN}.jsonl"
+    written = [load_file(path, WRITTEN)] if path.is_file() else []
+    return [*load_with_reading(folder), *written]
+
+
+def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None:
+    """Return the questions with the passages that the built-in embedder ranks first for them.
+
+    Without the questions of `others`; None if the folder lacks the files.
+    """
+    pages, lines = (values(folder, f) for f in ("wikipedia_passages", "reading_comprehension"))
+    if not pages or not lines:
+        return None
+    asked = {record.question.lower().strip(" ?") for data in others for record in data.records}
+    texts = dict.fromkeys(str(line["text"]) for line in pages)
+    questions: list[str] = []
+    for source in _READING_SOURCES:
+        found = []
+        for line in lines:
+            if line["source"] == source:
+                texts[str(line["context"])] = None
+                found.append(str(line["question"]))
+        questions += [one for one in found[::_ONE_OF] if one.lower().strip(" ?") not in asked]
+    records = tuple(
+        Record(question, hits, frozenset(), {})
+        for question, hits in zip(questions, nearest(questions, texts), strict=True)
+    )
+    return Dataset(READING, records, split=True)
+
+
+def load_file(path: Path, name: str) -> Dataset:
+    """Read one file of records; its odd ones are reported."""
+    with open_input(path) as stream:
+        records = tuple(record_of(line.value, line.place) for line in read_lines(stream, str(path)))
+    return Dataset(name, records, split=True)
+
+
+def lines(path: Path) -> list[Any]:
+    """Return the values of a file, one a line."""
+    with open_input(path) as stream:
+        return [line.value for line in read_lines(stream, str(path))]
+
+
+def values(folder: Path, name: str) -> list[Any]:
+    """Return the lines of a file of a data folder; none if the folder lacks it."""
+    path = folder / f"{name}.jsonl"
+    return lines(path) if path.is_file() else []
+
+
+def texts_in(folder: Path, name: str, field: str = "text") -> list[str]:
+    """Return the texts in a file of a data folder, each once."""
+    return list(dict.fromkeys(str(value[field]) for value in values(folder, name)))
+
+
+def answers(value: Any) -> tuple[str, ...]:
+    """Return an answer or a list of its spellings as spellings; nothing gives none.
+
+    >>> answers("February 2"), answers(["no", "No."]), answers(None)
+    (('February 2',), ('no', 'No.'), ())
+    """
+    if value is None:
+        return ()
+    return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+
+
+def record_of(value: Any, place: str) -> Record:
+    """Return the record that a line of the documented schema holds."""
+    try:
+        golden = value.get("golden")
+        return Record(
+            question=value["question"],
+            hits=tuple(dict.fromkeys(hit["text"] for hit in value["hits"])),
+            golden=frozenset() if golden is None else frozenset({golden}),
+            poison={kind: tuple(texts) for kind, texts in value.get("poison", {}).items()},
+            id=str(value.get("id", "")),
+            correct=answers(value.get("correct_answer")),
+            incorrect=answers(value.get("incorrect_answer")),
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f'{place}: expected an object with "question" and "hits" ({error!r})'
+        ) from error
+
+
+def skerrin() -> Dataset:
+    """Return the project's own small data; every question is asked of the whole knowledge base."""
+    corpus = load_corpus()
+    hits = tuple(dict.fromkeys(passage.text for passage in corpus.passages))
+    text_of = {passage.id: passage.text for passage in corpus.passages}
+    records = tuple(
+        Record(
+            question=question.text,
+            hits=hits,
+            golden=frozenset(text_of[id_] for id_ in question.golden),
+            poison={kind: question.texts[kind] for kind in ATTACKS},
+            id=question.id,
+            correct=(question.correct_answer,),
+            incorrect=(question.incorrect_answer,),
+        )
+        for question in corpus.questions
+    )
+    return Dataset(OWN, records, split=False)

@@ -14,7 +14,7 @@ from math import log
 from pathlib import Path
 from pydoc_data.topics import topics
 
-from benchmarks.datasets.records import values
+from benchmarks.datasets import values
 from benchmarks.forms import FORMS
 from ragguard.text import STOP_WORDS, tokens
 

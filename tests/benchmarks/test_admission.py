@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchmarks import admission, fit_admission
-from benchmarks.knowledge_bases import KnowledgeBase, Texts, knowledge_bases
+from benchmarks.fit_admission import KnowledgeBase, Texts, knowledge_bases
 from benchmarks.report.result import read
 from ragguard.admission.base import shipped_base, shipped_shares
 from tests.docs.claims import ROOT

@@ -54,7 +54,7 @@ def test_a_single_text_is_one_that_states_the_answer_and_is_read():
         incorrect=("Wenna Rook",),
     )
     base = misgeneration.KnowledgeBase(["The organ of Sallow abbey is old."] * 9)
-    found = list(misgeneration.single_events(target, base, 0))
+    found = list(base.single_events(target, 0))
     assert {form for form, _ in found} == {"prepend", "plain"}
     for form, event in found:
         (text,) = event.poison

@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.datasets import Dataset, Record
-from benchmarks.datasets.reading import READING, load_reading, load_with_reading
+from benchmarks.datasets import READING, Dataset, Record, load_reading, load_with_reading
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
 
