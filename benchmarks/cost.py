@@ -20,9 +20,7 @@ from ragguard.embedding import Embedder
 from ragguard.embedding.vectors import similarity_matrix
 from ragguard.lru import forget_all
 
-SIZES = (5, 10, 20, 50, 100, 200)
-"""How many passages the generator gets."""
-
+SIZES = (5, 10, 20, 50, 100, 200)  # how many passages the generator gets
 GRAM = "gram matrix"
 """The row that times the similarity of every pair alone, which every grouping needs."""
 
@@ -54,19 +52,25 @@ def run(
 ) -> Rows:
     """Time every defence on the same sets in one process, turn by turn in random order.
 
-    A guard is timed twice: "warm" after it has read every text before, as when popular passages
-    are retrieved again, and "cold" with its caches of read texts emptied before every call. The
-    others keep no such caches. The clocks run around the call alone. Ratios are of processor time,
-    which a busy machine stretches less.
+    A guard is timed twice, with "warm" and "cold" caches; the others have none. The clocks run
+    around the call alone.
     """
     order = Random(seed)
     chosen = [d for d in datasets if d.name in _DATASETS] or list(datasets)
     records = [(dataset, i) for dataset in chosen for i in range(len(dataset.report))]
     order.shuffle(records)
     timed = records[: min(_SETS, limit or _SETS)]
+    gram = Defence(
+        GRAM,
+        lambda found, k: partial(similarity_matrix, found.embeddings[:k]),
+        lambda _, k: NONE.outcome([False] * k, k),
+    )
+    warm = [*(one for one in defences if one.name != "none"), gram]
+    cold = [one for one in defences if one.name.startswith("ragguard")]
     rows: Rows = []
     for traffic, k in product(("clean", "attacked"), sizes):
-        contenders = _contenders(defences)
+        contenders = [_Contender(one, cold=False) for one in warm]
+        contenders += [_Contender(one, cold=True) for one in cold]
         widest = k * max(one.defence.over_fetch for one in contenders)
         for dataset, position in tracked(timed, f"cost: {traffic}, k = {k}"):
             record = _with_enough_hits(dataset.report, position, widest)
@@ -75,19 +79,6 @@ def run(
             _time(contenders, retrieve(record, embedder, widest, poison), k, order)
         rows += _rows(contenders, traffic, k, embedder.name)
     return rows
-
-
-def _contenders(defences: Sequence[Defence]) -> list[_Contender]:
-    reads = [d for d in defences if d.name.startswith("ragguard")]
-    timed = [
-        *(d for d in defences if d.name != "none"),
-        Defence(
-            GRAM,
-            lambda found, k: partial(similarity_matrix, found.embeddings[:k]),
-            lambda _, k: NONE.outcome([False] * k, k),
-        ),
-    ]
-    return [_Contender(d, cold=False) for d in timed] + [_Contender(d, cold=True) for d in reads]
 
 
 def _time(contenders: Sequence[_Contender], ranked: RetrievedSet, k: int, order: Random) -> None:
@@ -142,14 +133,11 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> Rows:
     """Return how the processor time of each defence grows with k.
 
     `exponent` is the slope of the line through log(time) against log(k), by least squares over all
-    k from 10 on. `less_gram` is the same after taking away what the similarity of every pair
-    costs: known to grow with the square, and part of the method. From the guard's times nothing
-    is taken: it groups only sets in which vectors decide, and these are few.
-    `10 to 20` and so on are ratios of times. The last row says what k log k would give.
+    k from 10 on, and `less_gram` the same without the similarity of every pair, where a defence
+    needs it. `10 to 20` and so on are ratios of times. The last row is that of k log k.
     """
-    gram = {
-        (row["traffic"], row["k"]): row["median_cpu_ms"] for row in rows if row["defence"] == GRAM
-    }
+    of_gram = grouped([row for row in rows if row["defence"] == GRAM], "traffic", "k")
+    gram = {place: row["median_cpu_ms"] for place, (row,) in of_gram.items()}
     found = []
     for name, chosen in grouped(rows, "traffic", "defence", "caches").items():
         times = {row["k"]: row["median_cpu_ms"] for row in chosen}

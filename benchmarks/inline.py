@@ -3,7 +3,8 @@
 A row of "clean" counts `queries`, those `touched` (a passage was dropped) and `noticed` (dropped or
 marked), the `passages` among the first k and those `removed`, and the sets that hold a `golden`
 passage and lose it. A row of "attack" counts the `attempts` to plant poison, the `sets` that have
-some among the first k, and over these what `benchmarks.metrics.outcomes.counted` says.
+some among the first k, and over these what `benchmarks.metrics.outcomes.counted` says: attacks of
+which nothing is retrieved harm nobody.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,10 +50,6 @@ def attack(
     defences: Sequence[Defence],
     forms: Sequence[str],
 ) -> Rows:
-    """Run every defence on every attack.
-
-    Attacks of which nothing is retrieved harm nobody and are only counted as attempts.
-    """
     names = ("attempts", "sets", "fired", "noticed", "poison", "poison_removed")
     rows = Counts(*names, "benign", "benign_removed", "poison_left")
     kinds = {dataset.name: dataset.kinds for dataset in datasets}
@@ -85,18 +82,12 @@ def _questions(
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables of the sections "clean" and "attack" of `python -m benchmarks`.
-
-    They leave out the defence "none", which removes nothing and leaves poison in every set. The
-    public data and the project's own are never pooled.
-    """
     for name, make in (("clean", _clean), ("attack", _attacked)):
+        # It removes nothing, and leaves poison in every set.
         rows = [row for row in sections.get(name, ()) if row["defence"] != "none"]
         for (embedder,), of_it in grouped(rows, "embedder").items():
-            own = [row for row in of_it if row["dataset"] == OWN]
-            public = [row for row in of_it if row["dataset"] != OWN]
-            for source, part in (("public data", public), (f"own data ({OWN})", own)):
-                if part:
+            for source, own in (("public data", False), (f"own data ({OWN})", True)):
+                if part := [row for row in of_it if (row["dataset"] == OWN) == own]:
                     yield from make(f"{source}, {embedder}", part)
             if name == "clean":
                 yield crossed(

@@ -1,11 +1,10 @@
 """RAGDefender's own protocol: `python -m benchmarks.protocol --data DIR --json FILE`.
 
 Kim, Lee and Koo (2025), Section 5: every question comes with 5 benign passages (2 for multi-hop
-questions), and with 1, 2, 4 or 6 times as many poisoned ones, all of which are retrieved. The other
-sections measure what a retriever returns; here poison is nearly always the majority, which is what
-RAGDefender was made for. The benign passages are the golden one, where it was retrieved, and the
-best clean hits. Of the sets with texts of all writers it is noted, with the built-in embedder,
-whether the published package follows the paper there (`benchmarks.peers`).
+questions), the golden one first, and with 1, 2, 4 or 6 times as many poisoned ones, all of which
+are retrieved. So poison is nearly always the majority, which is what RAGDefender was made for. Of
+the sets with texts of all writers it is noted, with the built-in embedder, whether the published
+package follows the paper there (`benchmarks.peers`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,19 +43,15 @@ _PLACE = ("dataset", "kind", "form", "ratio", "embedder")
 _MEASURES = ("detected", "benign lost")
 _EPSILON = 1e-9
 
-RATIOS = (1, 2, 4, 6)
-"""Poisoned passages for every benign one."""
-
-BENIGN = {"nq": 5, "msmarco": 5, "hotpotqa": 2}
-"""Benign passages a question, for the datasets of the paper."""
+RATIOS = (1, 2, 4, 6)  # poisoned passages for every benign one
+BENIGN = {"nq": 5, "msmarco": 5, "hotpotqa": 2}  # passages a question, of the paper's datasets
 
 _COUNTS = (
     *("questions", "fired", "poison", "poison_removed", "benign", "benign_removed"),
     *("golden", "golden_removed", "reference"),
 )
 _WRITERS = ("poisonedrag", "gpt4", "gemini")
-TOGETHER = "together"
-"""The texts of all three writers, in that order: no single one has enough for every ratio."""
+TOGETHER = "together"  # all three in that order: no single one has enough for every ratio
 
 
 def texts_of(record: Record, kind: str, form: str) -> list[str]:
@@ -98,31 +93,27 @@ def run(
 ) -> Rows:
     found = Counts(*_COUNTS)
     packaged = any(defence.name.startswith("package") for defence in defences)
+    kinds = (*_WRITERS, TOGETHER)
     for embedder, dataset in product(embedders, datasets):
+        benign = BENIGN[dataset.name]
+        hops = dataset.name in peers.MULTI_HOP
         for record in tracked(dataset.report, dataset.name):
-            for place, shown, k in _sets(record, embedder, dataset, forms):
-                follows: bool | None = None
-                if packaged and embedder is embedders[0] and place["kind"] == TOGETHER:
-                    hops = dataset.name in peers.MULTI_HOP
-                    follows = peers.follows(shown.first(k), multi_hop=hops)
-                place |= {"embedder": embedder.name, "follows": follows}
+            for kind, form, ratio in product(kinds, forms, RATIOS):
+                texts = texts_of(record, kind, form)[: ratio * benign]
+                if len(texts) < ratio * benign:
+                    continue
+                shown, k = poisoned_set(record, embedder, benign, texts)
+                place = dict(
+                    zip(_PLACE, (dataset.name, kind, form, ratio, embedder.name), strict=True)
+                )
+                looked_at = packaged and embedder is embedders[0] and kind == TOGETHER
+                follows = peers.follows(shown.first(k), multi_hop=hops) if looked_at else None
                 for defence in defences:
-                    key = {**place, "defence": defence.name}
+                    key = {**place, "follows": follows, "defence": defence.name}
                     found.add(key, {**counted(defence, shown, k), "questions": 1})
-    places = ([dataset.name for dataset in datasets], (*_WRITERS, TOGETHER), forms, RATIOS)
+    places = ([dataset.name for dataset in datasets], kinds, forms, RATIOS)
     order = dict(zip(_PLACE, places, strict=False))
     return sorted(found.rows(), key=lambda row: [at.index(row[name]) for name, at in order.items()])
-
-
-def _sets(
-    record: Record, embedder: Embedder, dataset: Dataset, forms: Sequence[str]
-) -> Iterator[tuple[dict[str, Any], RetrievedSet, int]]:
-    benign = BENIGN[dataset.name]
-    for kind, form, ratio in product((*_WRITERS, TOGETHER), forms, RATIOS):
-        texts = texts_of(record, kind, form)[: ratio * benign]
-        if len(texts) == ratio * benign:
-            place = {"dataset": dataset.name, "kind": kind, "form": form, "ratio": ratio}
-            yield place, *poisoned_set(record, embedder, benign, texts)
 
 
 def compared(rows: Sequence[Row]) -> Rows:
@@ -136,7 +127,11 @@ def compared(rows: Sequence[Row]) -> Rows:
     for key, cell in grouped(rows, *_PLACE).items():
         by_name = {name: summed(rows) for (name,), rows in grouped(cell, "defence").items()}
         names = dict(zip(_DEFENCES, (*_OURS, *peers.both(key[0])), strict=True))
-        shares = {label: _shares(by_name[name]) for label, name in names.items() if name in by_name}
+        shares = {
+            label: (row["poison_removed"] / row["poison"], row["benign_removed"] / row["benign"])
+            for label, name in names.items()
+            if (row := by_name.get(name))
+        }
         found = dict(zip(_PLACE, key, strict=True))
         found["questions"] = by_name[names["paper"]]["questions"]
         for label in names:
@@ -150,10 +145,6 @@ def compared(rows: Sequence[Row]) -> Rows:
             found[f"{name}: no_worse"] = margin >= -_EPSILON
         out.append(found)
     return out
-
-
-def _shares(row: Row) -> tuple[float, float]:
-    return row["poison_removed"] / row["poison"], row["benign_removed"] / row["benign"]
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
@@ -173,18 +164,14 @@ def _means(title: str, name: str, parts: Mapping[str, Sequence[Row]]) -> Table:
     lines = []
     for label, rows in parts.items():
         good = sum(row["ragguard: no_worse"] for row in rows)
-        means = {one: _mean(rows, one) for one in _DEFENCES}
+        means = dict.fromkeys(_DEFENCES, "-")
+        for one in _DEFENCES:
+            # The package was not run in every cell.
+            if known := [row for row in rows if row[f"{one}: detected"] is not None]:
+                shares = (fmean(row[f"{one}: {what}"] for row in known) for what in _MEASURES)
+                means[one] = " / ".join(f"{100 * mean:.1f} %" for mean in shares)
         lines.append({name: label, **means, "cells no worse": f"{good} of {len(rows)}"})
     return as_is(f"{title}: poison removed / benign removed", lines)
-
-
-def _mean(rows: Sequence[Row], defence: str) -> str:
-    """Return the means over cells; those that the package was not run in are left out."""
-    known = [row for row in rows if row[f"{defence}: detected"] is not None]
-    if not known:
-        return "-"
-    means = (fmean(row[f"{defence}: {what}"] for row in known) for what in _MEASURES)
-    return " / ".join(f"{100 * mean:.1f} %" for mean in means)
 
 
 @command(tables)

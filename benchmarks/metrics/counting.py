@@ -77,12 +77,8 @@ def figures(rows: Rows) -> dict[str, Rate | float]:
     """Return the figures of a cell of defence.
 
     A row is `known` where the answer to the same question is right if it is neither attacked nor
-    defended.
-
-    Returns:
-        `attack_success` of all questions, `_if_retrieved` where poison came among the first k,
-        `_if_known` where the clean answer is right, `_if_both`; `accuracy`; passages found and
-        lost; `touched` and `marked` queries; `ms_p50`, `ms_p95`, and `calls`, `tokens` a question.
+    defended. `attack_success` is of all questions, `_if_retrieved` where poison came among the
+    first k, `_if_known` where the clean answer is right; `calls` and `tokens` are a question's.
     """
     retrieved = [row for row in rows if row["poison"]]
     known = [row for row in rows if row.get("known")]

@@ -14,13 +14,15 @@ from benchmarks.measuring import Place
 from benchmarks.metrics.counting import Rate, attributed, difference, figures
 from benchmarks.plugins import find
 from benchmarks.report.result import read
-from benchmarks.report.table import Table, as_is
+from benchmarks.report.table import Row, Table, as_is
 from benchmarks.running import finished
 from ragguard.errors import InvalidInputError
 
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
-_MANY, _FEW = 8, 6
-"""A table of more defences than many is also given for the few that a suite names first."""
+_MANY, _FEW = 8, 6  # a table of more defences than many is also given for the few named first
+_SUCCESS, _REMOVED = ("attack_success", "accuracy"), ("poison_removed", "benign_removed")
+_BLAME = ("dacc", "fpr", "fnr")
+_CHANGED = {"attack success": "attacked", "right answers": "right"}
 
 
 @dataclass(frozen=True)
@@ -32,25 +34,22 @@ class Shown:
     """
 
     cell: Cell
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Row]
     reason: str
     figures: Mapping[str, Rate | float]
 
 
 def shown(suite: Suite, place: Place) -> list[Shown]:
-    kept = {cell.key: (cell, finished(cell, place)) for cell in suite.cells}
-    return judged({key: (cell, *_content(content)) for key, (cell, content) in kept.items()})
-
-
-def _content(content: Mapping[str, Any] | None) -> tuple[Sequence[Mapping[str, Any]], str]:
-    if content is None:
-        return (), "not run yet"
-    rows = content["rows"]
-    return rows, content["reason"] or ("" if rows else "nothing to plant in this data")
+    kept = {}
+    for cell in suite.cells:
+        content = finished(cell, place) or {"rows": (), "reason": "not run yet"}
+        empty = "" if content["rows"] else "nothing to plant in this data"
+        kept[cell.key] = (cell, content["rows"], content["reason"] or empty)
+    return judged(kept)
 
 
 def judged(
-    kept: Mapping[tuple[Any, ...], tuple[Cell, Sequence[Mapping[str, Any]], str]],
+    kept: Mapping[tuple[Any, ...], tuple[Cell, Sequence[Row], str]],
 ) -> list[Shown]:
     """Return cells with figures, given their rows and reasons by key."""
     found = []
@@ -77,7 +76,7 @@ def sections_of(found: Sequence[Shown]) -> dict[str, Any]:
 
 def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
     """Return the cells of a result with their figures, counted anew."""
-    rows: dict[int, list[Mapping[str, Any]]] = {}
+    rows: dict[int, list[Row]] = {}
     for name in _ROWS.values():
         for row in sections.get(name, ()):
             rows.setdefault(row["cell"], []).append(row)
@@ -130,11 +129,7 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
         yield _empty(empty)
 
 
-_SUCCESS, _REMOVED = ("attack_success", "accuracy"), ("poison_removed", "benign_removed")
-_BLAME = ("dacc", "fpr", "fnr")
-
-
-def share(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
+def share(rows: Sequence[Row], name: str) -> float | None:
     """Return one figure of rows of one room, put together."""
     value = (attributed if name in _BLAME else figures)(rows)[name]
     assert isinstance(value, Rate)
@@ -143,12 +138,12 @@ def share(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
 
 def pivot(
     found: Sequence[Shown],
-) -> tuple[list[str], list[tuple[str, str]], dict[tuple[str, str], list[Mapping[str, Any]]]]:
+) -> tuple[list[str], list[tuple[str, str]], dict[tuple[str, str], list[Row]]]:
     """Return the attacks, the methods with their rooms, and the rows by attack and method.
 
     Rows of all datasets and seeds are put together.
     """
-    rows: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    rows: dict[tuple[str, str], list[Row]] = {}
     for one in found:
         rows.setdefault((one.cell.attack, one.cell.method), []).extend(one.rows)
     methods = dict.fromkeys((one.cell.room, one.cell.method) for one in found)
@@ -158,15 +153,15 @@ def pivot(
 def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
     """Attacks down, methods across; a cell has these figures."""
     attacks, methods, rows = pivot(found)
+
+    def cell(here: Sequence[Row]) -> str:
+        shares = [share(here, name) for name in names] if here else []
+        return " / ".join("-" if one is None else f"{100 * one:.0f}" for one in shares) or "-"
+
     body = []
     for attack in attacks:
-        cells = [rows.get((attack, method), []) for _, method in methods]
-        line = ["-"] * len(cells)
-        for at, cell in enumerate(cells):
-            if cell:
-                shares = [share(cell, name) for name in names]
-                line[at] = " / ".join("-" if one is None else f"{100 * one:.0f}" for one in shares)
-        body.append((title_of("attacks", attack), str(max(map(len, cells))), *line))
+        line = [rows.get((attack, method), []) for _, method in methods]
+        body.append((title_of("attacks", attack), str(max(map(len, line))), *map(cell, line)))
     heads = [title_of(room, method) for room, method in methods]
     return Table(title, ("attack", "questions", *heads), tuple(body))
 
@@ -225,9 +220,6 @@ def _empty(found: Sequence[Shown]) -> Table:
     return Table("Cells without rows", ("attack", "method", "data", "why", "cells"), lines)
 
 
-_CHANGED = {"attack success": "attacked", "right answers": "right"}
-
-
 def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
     """Return the difference of every cell that both hold, over the questions that both hold.
 
@@ -241,11 +233,9 @@ def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
         if both and one.cell.room == "defences":
             line = {"data": one.cell.dataset, "attack": title_of("attacks", one.cell.attack)}
             line |= {"defence": title_of("defences", one.cell.method), "questions": str(len(both))}
-            lines.append(line | {said: _change(both, part) for said, part in _CHANGED.items()})
+            for said, part in _CHANGED.items():
+                changed = difference([a[part] for a, _ in both], [b[part] for _, b in both])
+                points = [100 * (one or 0.0) for one in (changed.value, *changed.ends)]
+                line[said] = "{:+.1f} ({:+.1f} to {:+.1f})".format(*points)
+            lines.append(line)
     return as_is("Second less first, points", lines)
-
-
-def _change(both: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], part: str) -> str:
-    found = difference([a[part] for a, _ in both], [b[part] for _, b in both])
-    low, high = found.ends
-    return f"{100 * (found.value or 0.0):+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"

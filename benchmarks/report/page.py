@@ -1,15 +1,179 @@
-"""One page of HTML that needs nothing beside it: heat map, charts and tables of a suite."""
+"""One page of HTML that needs nothing beside it: heat map, charts and tables of a suite.
 
-from collections.abc import Mapping, Sequence
+The charts are the gate's ROC, shares of poison, and cost against k.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from math import log10
 from pathlib import Path
+from statistics import median_high
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-from benchmarks.report.charts import by_reader, charts
 from benchmarks.report.figures import Shown, pivot, share, suite_tables, title_of
 
 _MEASURES = {"dacc": "DACC", "fpr": "FPR", "fnr": "FNR"}
+_ALPHAS = (0.01, 0.05)  # where the gate is marked: what it may touch of clean traffic
+_SHARES = ((0.0, "0"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (1.0, "100 %"))
+_TOUCHED = ((0.001, "0.1 %"), (0.01, "1 %"), (0.05, "5 %"), (0.2, "20 %"), (1.0, "100 %"))
+_TIMES = ((0.1, "0.1"), (1.0, "1"), (10.0, "10"), (100.0, "100"))
+_LEVELS = 3  # fewer different p-values are no scale
+_COLOURS = 7  # beside grey
+_MANY = 9  # points of a line, each of which would hide its neighbours
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One direction of a chart, from the first of its ticks to the last: values, and their names.
+
+    Where it is `log`, equal ratios are equally long, and what is below the first tick is drawn
+    there.
+    """
+
+    title: str
+    ticks: Sequence[tuple[float, str]]
+    log: bool = False
+
+    def place(self, value: float) -> float:
+        """Return where a value lies, in [0, 1]."""
+        low, high = self.ticks[0][0], self.ticks[-1][0]
+        inside = min(max(value, low), high)
+        if self.log:
+            low, high, inside = log10(low), log10(high), log10(inside)
+        return (inside - low) / (high - low)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points (x, y) in the order in which they are joined; grey is what others are held against.
+
+    `marks` are those that get a dot and a name; by default all, if they are not many.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    marks: Sequence[tuple[float, float, str]] = ()
+    grey: bool = False
+
+    @property
+    def dots(self) -> Sequence[tuple[float, float, str]]:
+        """What is drawn as dots, with names."""
+        few = self.points if len(self.points) < _MANY else ()
+        return self.marks or [(x, y, f"{self.name}: {y:.3g}") for x, y in few]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines between two axes, with a caption, which the page's template draws."""
+
+    title: str
+    note: str
+    lines: Sequence[Line]
+    x: Axis
+    y: Axis
+
+    @property
+    def coloured(self) -> Iterator[tuple[str, Line]]:
+        """The lines with their colours in the style of the page."""
+        number = count()
+        for line in self.lines:
+            yield "c0" if line.grey else f"c{next(number) % _COLOURS + 1}", line
+
+
+def charts(found: Sequence[Shown]) -> list[Chart]:
+    defended = [one for one in found if one.cell.room == "defences" and one.rows]
+    by_share = [chart for reader, here in by_reader(defended) for chart in _by_share(reader, here)]
+    return [chart for chart in (_roc(defended), *by_share, _by_k(defended)) if chart.lines]
+
+
+def by_reader(found: Sequence[Shown]) -> Iterator[tuple[str, list[Shown]]]:
+    """Yield each reader with its cells of the k that comes first: others are of other sets."""
+    for reader in dict.fromkeys(one.cell.reader for one in found if one.cell.reader):
+        here = [one for one in found if one.cell.reader == reader]
+        yield reader, [one for one in here if one.cell.k == here[0].cell.k]
+
+
+def roc(clean: Sequence[float], attacked: Sequence[float]) -> list[tuple[float, float]]:
+    """Return (share of clean sets touched, share of attacked sets found) at every threshold.
+
+    >>> roc([0.4, 1.0], [0.1, 0.4])
+    [(0.0, 0.0), (0.0, 0.5), (0.5, 1.0), (1.0, 1.0)]
+    """
+    return [(0.0, 0.0), *(_at(p, clean, attacked) for p in sorted({*clean, *attacked}))]
+
+
+def _at(alpha: float, clean: Sequence[float], attacked: Sequence[float]) -> tuple[float, float]:
+    touched, caught = (sum(p <= alpha for p in of) / len(of) for of in (clean, attacked))
+    return touched, caught
+
+
+def _roc(found: Sequence[Shown]) -> Chart:
+    """The gate of the first defence that has p-values, a line an attack; and all together."""
+    graded = [one for one in found if len({row.get("p") for row in one.rows} - {None}) >= _LEVELS]
+    method, k = (graded[0].cell.method, graded[0].cell.k) if graded else ("", 0)
+    here = [one for one in found if (one.cell.method, one.cell.k) == (method, k)]
+    clean = [float(row["p"]) for one in here if one.cell.attack == "none" for row in one.rows]
+    lines = []
+    for attack in dict.fromkeys(one.cell.attack for one in here if one.cell.attack != "none"):
+        rows = [row for one in here if one.cell.attack == attack for row in one.rows]
+        p = [float(row["p"]) for row in rows if row["poison"]]
+        if clean and p:
+            name = title_of("attacks", attack)
+            marks = [(*_at(alpha, clean, p), alpha) for alpha in _ALPHAS]
+            told = [(x, y, f"{name}: {y:.0%} found at {alpha:.0%}") for x, y, alpha in marks]
+            lines.append(Line(name, roc(clean, p), told))
+    note = (
+        f"{title_of('defences', method)}, k = {k}: {len(clean)} clean sets, and attacked sets that"
+        " hold poison. Dots: where it may touch 1 % and 5 % of clean traffic, as it is calibrated."
+    )
+    x = Axis("clean sets touched", _TOUCHED, log=True)
+    return Chart("What the gate finds, and touches", note, lines, x, Axis("found", _SHARES))
+
+
+def _by_share(reader: str, found: Sequence[Shown]) -> Iterator[Chart]:
+    """Attack success and right answers by planted texts, as RAGDefender's Figure 4 has them."""
+    counts = sorted({one.cell.planted for one in found if one.cell.planted})
+    if len(counts) < 2:
+        return
+    # Attacks that all counts were run with, so that a line compares like with like.
+    everywhere = set.intersection(
+        *({one.cell.attack for one in found if one.cell.planted == count} for count in counts)
+    )
+    compared = [one for one in found if not one.cell.planted or one.cell.attack in everywhere]
+    titles = ", ".join(title_of("attacks", one) for one in sorted(everywhere))
+    note = f"{title_of('readers', reader)}; {titles}. At 0 nobody attacks."
+    x = Axis("planted texts", [(float(count), str(count)) for count in (0, *counts)])
+    for name, said in (("attack_success", "attack success"), ("accuracy", "right answers")):
+        lines = []
+        for method in dict.fromkeys(one.cell.method for one in found):
+            points = []
+            for at in (0, *counts):
+                here = [one for one in compared if one.cell.method == method]
+                rows = [row for one in here if one.cell.planted == at for row in one.rows]
+                if (value := share(rows, name)) is not None:
+                    points.append((float(at), value))
+            if len(points) > 2:
+                lines.append(Line(title_of("defences", method), points, grey=method == "none"))
+        yield Chart(f"{said.capitalize()} by planted texts", note, lines, x, Axis(said, _SHARES))
+
+
+def _by_k(found: Sequence[Shown]) -> Chart:
+    sizes = sorted({one.cell.k for one in found})
+    lines = []
+    for method in dict.fromkeys(one.cell.method for one in found if one.cell.method != "none"):
+        times: dict[int, list[float]] = {}
+        for one in found:
+            if one.cell.method == method:
+                times.setdefault(one.cell.k, []).extend(float(row["ms"]) for row in one.rows)
+        points = [(float(k), median_high(times[k])) for k in sorted(times)]
+        if len(points) > 1:
+            lines.append(Line(title_of("defences", method), points))
+    x = Axis("passages, k", [(float(k), str(k)) for k in sizes], log=True)
+    note = "Median of all sets, the model not counted; the passages' vectors are given."
+    return Chart("Cost against k", note, lines, x, Axis("ms", _TIMES, log=True))
 
 
 def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:

@@ -32,9 +32,8 @@ def listed(title: str, rows: Iterable[Row], columns: Mapping[str, Text]) -> Tabl
 def as_is(title: str, rows: Sequence[Row]) -> Table:
     """Return the rows as a table, a column for each of their fields."""
     fields = dict.fromkeys(name for row in rows for name in row)
-    return Table(
-        title, tuple(fields), tuple(tuple(str(r.get(f, "")) for f in fields) for r in rows)
-    )
+    lines = tuple(tuple(str(row.get(name, "")) for name in fields) for row in rows)
+    return Table(title, tuple(fields), lines)
 
 
 def archived(kept: Mapping[str, Any]) -> Table:
@@ -55,14 +54,9 @@ def crossed(
 ) -> Table:
     """Return a table with a line and a column for each of the values that rows have.
 
-    Args:
-        title: Of the table.
-        rows: In the order of the lines.
-        down: The heads of the first columns, each with what tells lines apart.
-        across: What tells columns apart, and is their head.
-        cell: Makes a cell of the rows that belong into it.
-        order: The columns that come first; the others come in the order of the rows.
-        empty: Stands where no row belongs.
+    `down` has the heads of the first columns, each with what tells lines apart; `across` tells
+    columns apart, and is their head. The columns of `order` come first, then those of the rows in
+    their order. `empty` stands where no row belongs.
     """
     cells: dict[tuple[str, ...], dict[str, list[Row]]] = {}
     found: dict[str, None] = {}

@@ -6,9 +6,8 @@ import pytest
 from benchmarks.cells import Cell, load_suite
 from benchmarks.measuring import Place
 from benchmarks.plugins import known
-from benchmarks.report.charts import roc
 from benchmarks.report.figures import judged, shown, suite_tables
-from benchmarks.report.page import page
+from benchmarks.report.page import page, roc
 from benchmarks.running import run
 
 SUITE = """
