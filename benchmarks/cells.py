@@ -22,32 +22,24 @@ from ragguard.errors import InvalidInputError
 
 _SUITES = Path(__file__).with_name("suites")
 _ENGINE = Path(__file__).parent
-_MEASURES = (
-    *("retrieval.py", "forms.py", "metrics/matching.py", "metrics/outcomes.py"),
-    *("measuring.py", "blame.py"),
-)
+_MEASURES = "retrieval forms metrics/matching metrics/outcomes measuring blame".split()
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of the table, and all that its figures depend on.
-
-    `room` is "defences" or "attributors", `method` a name in it. `reader` has what stands behind
-    its name, and is empty for attributors. Of the report half `questions` are sampled by `seed`, 0
-    for all. `versions` are digests or versions of the sources, by what they are of.
-    """
+    """One entry of the table, and all that its figures depend on."""
 
     attack: str
-    room: str
-    method: str
+    room: str  # "defences" or "attributors"
+    method: str  # a name in the room
     dataset: str
-    reader: str
+    reader: str  # with what stands behind its name; empty for attributors
     k: int
     planted: int
     seed: int
-    questions: int
+    questions: int  # of the report half, drawn by the seed; 0 for all
     retriever: str
-    versions: tuple[tuple[str, str], ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()  # of the sources, by what they are of
 
     @property
     def id(self) -> str:
@@ -81,20 +73,18 @@ _FIELDS: Mapping[str, Any] = {
 
 
 def load_suite(name: str, folder: Path | None) -> Suite:
-    """Read a suite.
+    """Read a suite: a TOML file of lists whose product is run, by its name or by a path.
 
-    A suite is a TOML file of lists whose product is run, named by its file in `benchmarks/suites`,
-    or by a path. Each `[[part]]` adds a product; what it leaves out it takes from above. The files
-    of the data folder take part in the identifiers.
+    Each `[[part]]` adds a product; what it leaves out it takes from above. The files of the data
+    folder take part in the identifiers.
     """
     path = Path(name) if name.endswith(".toml") else _SUITES / f"{name}.toml"
     if not path.is_file():
         there = ", ".join(sorted(one.stem for one in _SUITES.glob("*.toml")))
         raise InvalidInputError(f"no suite {name!r}; there are {there}, or pass a .toml file")
     given = tomllib.loads(path.read_text(encoding="utf-8"))
-    parts = [{}, *given.get("part", ())]
     cells: dict[Cell, None] = {}
-    for part in parts:
+    for part in ({}, *given.get("part", ())):
         merged = {**_FIELDS, **given, **part}
         if unknown := merged.keys() - _FIELDS.keys():
             raise InvalidInputError(
@@ -122,7 +112,7 @@ def _product(given: Mapping[str, Any], folder: Path | None) -> list[Cell]:
 
 
 def _versions(cell: Cell, folder: Path | None) -> tuple[tuple[str, str], ...]:
-    versions = {"benchmarks": source_digest(*(_ENGINE / name for name in _MEASURES))}
+    versions = {"benchmarks": source_digest(*(_ENGINE / f"{name}.py" for name in _MEASURES))}
     used = [("attacks", cell.attack), (cell.room, cell.method)]
     used += [("readers", cell.reader.split()[0])] if cell.reader else []
     for room, name in used:

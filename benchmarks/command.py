@@ -95,11 +95,10 @@ def script(main: Callable[..., None]) -> Callable[..., None]:
 def command(
     tables: Callable[[Mapping[str, Any]], Iterable[Table]],
 ) -> Callable[[Callable[..., Measured]], Callable[..., int]]:
-    """Make a command of what measures one question, the function `main` of its module.
+    """Make a command of `main`, which stands last in its module and starts where that is run.
 
     It shows the tables of the sections, writes the result if --json is given, and returns the exit
-    status. Its other options are the arguments of the function. As with `script`, `main` stands
-    last, and starts where its module is run.
+    status. Its other options are the arguments of the function.
     """
 
     def made(measure: Callable[..., Measured]) -> Callable[..., int]:

@@ -17,7 +17,7 @@ from benchmarks.datasets import OWN, load_folder
 from benchmarks.forms import FORMS
 from benchmarks.misgeneration import Event, KnowledgeBase, Selection, answers, chosen, in_form
 from benchmarks.report.table import Rows
-from ragguard import Guard, Passage
+from ragguard import Guard, Passage, Verdict
 from ragguard.attribution import RAGOrigin
 from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import LexicalProxy
@@ -90,18 +90,17 @@ def _planted(found: Sequence[str], poison: Sequence[str], place: int) -> list[st
 
 
 def _verdicts(sets: Iterator[Set]) -> Rows:
-    rows = []
+    rows: Rows = []
     with Guard(max_ms=1e9) as guard, Guard.ragdefender() as paper:
         for number, (name, query, texts, k) in enumerate(sets):
-            rows.append({"set": name, **_verdict(guard, query, texts, k)})
-            if number % 10 == 0:
-                rows.append({"set": f"{name} ragdefender", **_verdict(paper, query, texts, k)})
+            passages = [Passage(text, id=str(place)) for place, text in enumerate(texts)]
+            for one, called in ((guard, name), (paper, f"{name} ragdefender")):
+                if one is guard or number % 10 == 0:
+                    rows.append({"set": called, **_told(one.filter(query, passages, k=k))})
     return rows
 
 
-def _verdict(guard: Guard, query: str, texts: list[str], k: int | None) -> dict[str, Any]:
-    passages = [Passage(text, id=str(place)) for place, text in enumerate(texts)]
-    verdict = guard.filter(query, passages, k=k)
+def _told(verdict: Verdict) -> dict[str, Any]:
     return {
         "attacked": verdict.attacked,
         "p_value": verdict.p_value,
@@ -111,8 +110,7 @@ def _verdict(guard: Guard, query: str, texts: list[str], k: int | None) -> dict[
         "suspicion": [one.suspicion for one in verdict.evidence],
         "signal": [one.signal for one in verdict.evidence],
         "signals": [
-            {name: value for name, value in one.signals.items() if value}
-            for one in verdict.evidence
+            {n: value for n, value in s.signals.items() if value} for s in verdict.evidence
         ],
         "undecided": [int(one.passage_id) for one in verdict.evidence if not one.decided],
     }

@@ -7,6 +7,7 @@ the other folds of it; docs/benchmarks.md says why they are lifted.
 import json
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,7 @@ def calibrate(
 ) -> Iterator[dict[str, Any]]:
     """Yield one calibration for every size, without and with reference passages.
 
-    `weigh` gives for every fold the suspicions under weights that have not seen it, `manners` the
-    model of manner that has not; by default it is the shipped one.
+    `weigh` and `manners` are of models that have not seen each fold; by default manner is shipped.
     """
     models = manners or [shipped()] * FOLDS
     ranked = [
@@ -57,24 +57,23 @@ def calibrate(
         for dataset in datasets
         for position, record in enumerate(dataset.choosing)
     ]
-    for size in SIZES:
-        for with_reference in (False, True):
-            found = []
-            for fold, retrieved in ranked:
-                with under(models[fold]):
-                    signals = signals_of(retrieved, size, with_reference=with_reference)
-                found.append(weigh[fold](signals))
-            quantiles = np.quantile(np.concatenate(found), _LEVELS, method="inverted_cdf")
-            scores = lifted([nonconformity(one) for one in found], len(ranked) // len(embedders))
-            yield {
-                "format": 1,
-                "size": size,
-                "with_reference": with_reference,
-                "scorer": SCORER,
-                "source": _SOURCE,
-                "scores": np.round(scores, 5).tolist(),
-                "passage_scores": np.round(quantiles, 5).tolist(),
-            }
+    for size, with_reference in product(SIZES, (False, True)):
+        found = []
+        for fold, retrieved in ranked:
+            with under(models[fold]):
+                signals = signals_of(retrieved, size, with_reference=with_reference)
+            found.append(weigh[fold](signals))
+        quantiles = np.quantile(np.concatenate(found), _LEVELS, method="inverted_cdf")
+        scores = lifted([nonconformity(one) for one in found], len(ranked) // len(embedders))
+        yield {
+            "format": 1,
+            "size": size,
+            "with_reference": with_reference,
+            "scorer": SCORER,
+            "source": _SOURCE,
+            "scores": np.round(scores, 5).tolist(),
+            "passage_scores": np.round(quantiles, 5).tolist(),
+        }
 
 
 def cross_fitted(
@@ -82,8 +81,7 @@ def cross_fitted(
 ) -> list[Weigh]:
     """Return for every fold the suspicions by detectors fitted on the other folds.
 
-    The offsets are the shipped ones for all folds: they are chosen on scores that are cross-fitted
-    already, and chosen anew for each fold they would differ by chance, and widen the tail.
+    The offsets are the shipped ones, which were chosen on scores that are cross-fitted already.
     """
     found = Samples(list(tracked(samples(datasets, embedders, manners), "signals")))
     shift = {name: DETECTORS[name].bias - one.bias for name, one in fit_detectors(found).items()}
@@ -96,23 +94,21 @@ def cross_fitted(
 def compared(made: Sequence[dict[str, Any]]) -> Table:
     """Return by how much the made calibrations differ from the shipped ones."""
     file = resources.files("ragguard.inline") / "default_calibration.json"
-    shipped = {
-        (entry["size"], entry["with_reference"]): entry
-        for entry in json.loads(file.read_text(encoding="utf-8"))
-    }
+    known = json.loads(file.read_text(encoding="utf-8"))
+    shipped = {(entry["size"], entry["with_reference"]): entry for entry in known}
     lines = []
-    for entry in made:
-        other = shipped.get((entry["size"], entry["with_reference"]))
-        if other is None:  # a size that is new
+    for one in made:
+        line = {"size": one["size"], "reference": one["with_reference"]}
+        if (other := shipped.get((one["size"], one["with_reference"]))) is None:
             continue
-        pairs = [(entry[name], other[name]) for name in ("scores", "passage_scores")]
-        same_size = all(len(mine) == len(theirs) for mine, theirs in pairs)
-        gaps = [np.abs(np.subtract(*pair)).max() for pair in pairs] if same_size else [np.nan]
-        line = {"size": entry["size"], "reference": entry["with_reference"]}
-        for said, one in (("made", entry), ("shipped", other)):
-            line[f"queries, {said}"] = len(one["scores"])
-            line[f"99 % score, {said}"] = f"{np.quantile(one['scores'], 0.99):.3f}"
-        lines.append({**line, "largest difference": f"{max(gaps):.5f}"})
+        gaps = []
+        for name in ("scores", "passage_scores"):
+            same = len(one[name]) == len(other[name])
+            gaps.append(np.abs(np.subtract(one[name], other[name])).max() if same else np.nan)
+        for said, entry in (("made", one), ("shipped", other)):
+            line[f"queries, {said}"] = len(entry["scores"])
+            line[f"99 % score, {said}"] = f"{np.quantile(entry['scores'], 0.99):.3f}"
+        lines.append({**line, "largest difference": f"{np.max(gaps):.5f}"})
     return as_is("The made calibrations beside the shipped ones", lines)
 
 

@@ -27,11 +27,7 @@ from ragguard.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class About:
-    """Where a method comes from and how far this is it.
-
-    Its `fidelity` is "original" as published, "reduced": with less search, or without a part that
-    its file names; "released texts" of the authors, or "templated": our wording of the idea.
-    """
+    """Where a method comes from and how far this is it; docs/benchmarks.md explains `fidelity`."""
 
     title: str  # its name in tables
     paper: str  # title or arXiv number
@@ -49,29 +45,21 @@ def as_asked(question: str) -> str:
 
 @dataclass(frozen=True)
 class Attack:
-    """What is planted for a question.
-
-    `plant` makes of (record, count, draw) at most `count` texts; none where there is nothing to
-    plant. `ask` is what the user asks; only attacks with a trigger change it.
-    """
+    """What is planted for a question."""
 
     about: About
-    plant: Callable[[Record, int, Random], Sequence[str]]
-    ask: Callable[[str], str] = as_asked
+    plant: Callable[[Record, int, Random], Sequence[str]]  # at most so many texts, or none
+    ask: Callable[[str], str] = as_asked  # what the user asks; a trigger changes it
     refusal: bool = False  # the attacker wants no answer at all
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a method may prepare itself with.
-
-    `clean` are retrieved sets of k passages of the choosing half, without any attack; of the report
-    half where the data has no other, since nothing was chosen on it.
-    """
+    """What a method may prepare itself with."""
 
     dataset: Dataset  # its choosing half is free to learn from
     embedder: Embedder  # the retriever's
-    clean: Sequence[RetrievedSet]
+    clean: Sequence[RetrievedSet]  # of k passages, of the choosing half where the data has one
     k: int  # passages that reach the reader
     seed: int  # for whatever draws at random
 
@@ -113,8 +101,7 @@ Judge = Callable[[Case], Decision]
 class Defence:
     """What stands between retriever and reader.
 
-    `measures` are packages whose source, or "dist:NAME" distributions whose version, is measured:
-    where they change, results are void.
+    Results are void where what it `measures` changes: sources of packages, or versions "dist:NAME".
     """
 
     about: About

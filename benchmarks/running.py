@@ -49,11 +49,9 @@ def pending(cells: Sequence[Cell], place: Place) -> list[Cell]:
 
 
 def finished(cell: Cell, place: Place) -> Mapping[str, Any] | None:
-    """Return what is kept of a cell, or None.
+    """Return the kept `rows` of a cell and the `reason` why there are none, or None.
 
-    Returns:
-        `rows`, and `reason`: why there are none, None where the cell is complete. A file that
-        holds fewer rows than it should is none.
+    A file that holds fewer rows than it should is none.
     """
     try:
         kept: dict[str, Any] = json.loads(_file(cell, place).read_text(encoding="utf-8"))
@@ -70,20 +68,17 @@ def _run_one(cell: Cell, place: Place) -> Cell:
         except (RagguardError, ImportError) as error:
             expected, rows, reason = 0, [], str(error)
     content = {"cell": asdict(cell), "expected": expected, "reason": reason, "rows": rows}
-    _write(_file(cell, place), json.dumps(content))
+    path = _file(cell, place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Whole or not at all, also if the process is killed.
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    with partial.open("w", encoding="utf-8") as stream:
+        json.dump(content, stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)
     return cell
 
 
 def _file(cell: Cell, place: Place) -> Path:
     return place.folder / "cells" / f"{cell.id}.json"
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all, also if the process is killed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    with partial.open("w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    partial.replace(path)

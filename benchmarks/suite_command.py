@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks.cells import load_suite
-from benchmarks.command import ERRORS
+from benchmarks.command import ERRORS, OwnData
 from benchmarks.measuring import Place
 from benchmarks.metrics.counting import Rate
 from benchmarks.report.figures import compared, read_rows, sections_of, shown, suite_tables
@@ -24,14 +24,13 @@ _OUT = Console(width=max(Console().width, 150))  # columns; narrower tables cann
 
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
 SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="its name, or a .toml file")]
-Data = Annotated[Path | None, typer.Option(help="folder of datasets")]
 Folder = Annotated[Path, typer.Option(help="keeps cells and answers")]
 Out = Annotated[Path | None, typer.Option(help="folder of the report")]
 Rows = Annotated[Path | None, typer.Option(help="write the rows without text here")]
 
 
 @app.command()
-def plan(suite: SuiteName, data: Data = None, folder: Folder = _FOLDER) -> None:
+def plan(suite: SuiteName, data: OwnData = None, folder: Folder = _FOLDER) -> None:
     """List every cell; nothing is run."""
     cells, place = load_suite(suite, data).cells, Place(data, folder)
     for cell in cells:
@@ -50,7 +49,7 @@ def plan(suite: SuiteName, data: Data = None, folder: Folder = _FOLDER) -> None:
 @app.command("run")
 def run_suite(
     suite: SuiteName,
-    data: Data = None,
+    data: OwnData = None,
     folder: Folder = _FOLDER,
     out: Out = None,
     rows: Rows = None,
@@ -71,7 +70,7 @@ def run_suite(
 @app.command()
 def report(
     suite: SuiteName,
-    data: Data = None,
+    data: OwnData = None,
     folder: Folder = _FOLDER,
     out: Out = None,
     rows: Rows = None,

@@ -19,12 +19,8 @@ OWN = "skerrin"
 """The project's own data."""
 
 READING = "reading"
-"""Reading-comprehension questions asked of a plain knowledge base.
-
-Its passages begin with their titles, and people ask about what titles name ("who sings don't take
-your guns to town"): a title that holds the question's words is the commonest thing that looks like
-an attack and is none.
-"""
+"""Reading-comprehension questions asked of a plain knowledge base, whose passages begin with their
+titles: one that holds the question's words is what looks most like an attack and is none."""
 
 WRITTEN = "machine_written"
 """Clean traffic on pages that language models wrote."""
@@ -58,15 +54,11 @@ class Record:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Questions of one source, in the order of the file.
-
-    It is `split` if weights or calibrations were chosen on the even records, so that only the odd
-    ones may be reported.
-    """
+    """Questions of one source, in the order of the file."""
 
     name: str
     records: tuple[Record, ...]
-    split: bool
+    split: bool  # weights were chosen on the even records, so only the odd ones may be reported
 
     @property
     def choosing(self) -> tuple[Record, ...]:
@@ -91,11 +83,7 @@ class Dataset:
 
 
 def load_folder(folder: Path) -> list[Dataset]:
-    """Read the datasets that a folder holds; those that it lacks are left out.
-
-    Raises:
-        InvalidInputError: The folder holds none of them, or a line is not a record.
-    """
+    """Read the datasets that a folder holds; there must be one."""
     found = [name for name in DATASETS if (folder / f"{name}.jsonl").is_file()]
     if not found:
         files = ", ".join(f"{name}.jsonl" for name in DATASETS)
@@ -118,10 +106,7 @@ def load_choosing(folder: Path) -> list[Dataset]:
 
 
 def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None:
-    """Return the questions with the passages that the built-in embedder ranks first for them.
-
-    Without the questions of `others`; None if the folder lacks the files.
-    """
+    """Return the dataset without the questions of `others`; None if the folder lacks the files."""
     pages, lines = (values(folder, f) for f in ("wikipedia_passages", "reading_comprehension"))
     if not pages or not lines:
         return None
@@ -167,11 +152,7 @@ def texts_in(folder: Path, name: str, field: str = "text") -> list[str]:
 
 
 def answers(value: Any) -> tuple[str, ...]:
-    """Return an answer or a list of its spellings as spellings; nothing gives none.
-
-    >>> answers("February 2"), answers(["no", "No."]), answers(None)
-    (('February 2',), ('no', 'No.'), ())
-    """
+    """Return an answer or a list of its spellings as spellings; nothing gives none."""
     if value is None:
         return ()
     return tuple(map(str, value)) if isinstance(value, list) else (str(value),)

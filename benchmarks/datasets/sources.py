@@ -29,8 +29,7 @@ def poisonedrag(path: Path) -> Records:
 def beir(path: Path) -> Records:
     """Read a folder of BEIR: `corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv`.
 
-    Questions are those of the qrels; the passages that answer them are golden. What `ir_datasets`
-    has downloaded is such a folder once it is unpacked.
+    Questions are those of the qrels; the passages that answer them are golden.
     """
     corpus = _corpus(path / "corpus.jsonl")
     queries = {str(one["_id"]): str(one["text"]) for one in lines(path / "queries.jsonl")}
@@ -75,10 +74,9 @@ def robustrag(path: Path) -> Records:
 
 
 def promptfoo(path: Path) -> Records:
-    """Read what `promptfoo redteam poison` writes, as JSON: documents with what they aim at.
+    """Read what `promptfoo redteam poison` writes, from YAML made into JSON (`yq -o json`).
 
-    The tool writes YAML; `yq -o json` or any other reader turns it into this. A document names no
-    question: what it intends stands for it, and the documents themselves are the knowledge base.
+    A document names no question: what it intends stands for it.
     """
     for one in _json(path, dict)["documents"]:
         aim, poison = one["intendedResult"], {"promptfoo": (one["poisonedDocument"],)}
@@ -110,7 +108,6 @@ def _corpus(path: Path) -> dict[str, str]:
 
 
 def _hits(path: Path, questions: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return what the corpus beside a file has for questions; nothing without one."""
     return nearest(questions, _corpus(path.with_name("corpus.jsonl")).values())
 
 
@@ -124,10 +121,7 @@ _RELEASED = "released"
 
 
 def file_of(name: str, folder: Path | None) -> Path | None:
-    """Return the file behind a name, None for the project's own data, which needs none.
-
-    A name is "skerrin", a file of the data folder without its ending, or "FORMAT:PATH".
-    """
+    """Return the file behind a name; None for the project's own data, which needs none."""
     if name == OWN:
         return None
     kind, colon, path = name.partition(":")
@@ -164,9 +158,8 @@ def load(name: str, folder: Path | None) -> Dataset:
 def _released(path: Path) -> Dataset:
     """Read released attacks; hits are what the built-in embedder finds in the folder's passages.
 
-    The knowledge base was not made for these questions: it may lack their answers. All false
-    answers of a question count as the attacker's. A line holds `question`, `correct_answer`, and
-    `poison` by kind, each a list of {"incorrect_answer", "texts"}.
+    All false answers of a question count as the attacker's. A line holds `question`,
+    `correct_answer`, and `poison` by kind, each a list of {"incorrect_answer", "texts"}.
     """
     texts = [str(one["text"]) for one in lines(path.with_name("wikipedia_passages.jsonl"))]
     values = lines(path)
