@@ -2,9 +2,9 @@
 
 Where to look, by what is asked:
 
-- suites, every attack against every defence: `suites/` says which cells, `cells`, `running`,
-  `measuring`, `blame` and `retrieval` run them, `plugins` finds what is in `attacks/`, `defences/`,
-  `attributors/` and `readers/`, and `report/` makes the tables and the page (`suite_command`);
+- suites, every attack against every defence: `suites/` says which cells, `suite_command` runs them
+  with `cells`, `measuring`, `blame` and `retrieval`, `plugins` finds what is in `attacks/`,
+  `defences/`, `attributors/` and `readers/`, and `report/` makes the tables and the page;
 - sections: `inline` (clean, attack), `attribution` and `cost`, started by `sections`;
 - one question each: `protocol` with `peers`, `languages`, `query_forms`, `wrapped`,
   `false_reports`, `near_copies` and `admission`;

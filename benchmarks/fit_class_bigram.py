@@ -1,12 +1,10 @@
 """Fits `ragguard.inline.features.gibberish`: `python -m benchmarks.fit_class_bigram --data DIR`.
 
-The texts are the plain ones of the folder (`wikipedia_passages.jsonl` and the contexts of
-`reading_comprehension.jsonl`) without any that was retrieved for a question of either half: a
-model that has read the choosing half finds it more natural than what comes later, and a
-calibration on it would let the gate fire too often. Only the zero of oddness is taken from the
-choosing half. Words are put into classes by what stands next to them (Schütze 1995:
-singular vectors of neighbour counts, then k-means), pairs of classes are counted, and the counts
-become oddness. Only the words, their classes and one number per pair of classes are kept.
+The texts are the plain ones of the folder without any that was retrieved for a question: a model
+that has read the choosing half finds it more natural than what comes later, and a calibration on it
+would let the gate fire too often. Words are put into classes by what stands next to them (Schütze
+1995: singular vectors of neighbour counts, then k-means), pairs of classes are counted, and the
+counts become oddness, whose zero is taken from the choosing half.
 """
 
 from collections import Counter
@@ -61,23 +59,14 @@ def plain_texts(folder: Path, datasets: Sequence[Dataset]) -> list[str]:
 
 
 def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> ClassBigram:
-    """Return the model of language that `texts` give.
+    """Return the model of language that texts give, each the list of its words.
 
-    Args:
-        texts: The words of every text, in order.
-        natural: The words of texts that a retriever returned, from which the zero of oddness is
-            taken: the worst `_WINDOW` words of all but 15 % of them have a mean below it.
+    The worst `_WINDOW` words of all but 15 % of the `natural` texts have a mean below its zero.
     """
-    spread: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
-    for words in texts:
-        spread.update(set(words))
-        counts.update(words)
+    spread = Counter(word for words in texts for word in set(words))
+    counts = Counter(word for words in texts for word in words)
     # Equally frequent words in alphabetical order: the same words on every machine.
-    by_frequency = sorted(
-        (word for word in spread if word.isalpha()), key=lambda w: (-spread[w], w)
-    )
-    listed = by_frequency[:_WORDS]
+    listed = sorted(filter(str.isalpha, spread), key=lambda word: (-spread[word], word))[:_WORDS]
     numbers = {word: number for number, word in enumerate(listed)}
     # Words that are not listed have negative numbers, by shape.
     sequences = [np.array([numbers.get(w, -1 - shape(w)) for w in words]) for words in texts]

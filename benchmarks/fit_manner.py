@@ -3,16 +3,14 @@
 A logistic regression on windows of texts: planted ones of every kind that was written by a person
 or by a language model, without the question in front, against honest ones. All are of the choosing
 half, and of plain texts every second. Every kind of planted text in each dataset has the same
-weight. Honest pages that language models wrote weigh most, since they are most easily mistaken, and
-then what retrievers returned for the questions: above all what they ranked first.
+weight. Honest pages that language models wrote weigh most, then what retrievers ranked first.
 
-An attacker is free to choose the marks. So each text, planted or honest, is there once more without
-any, and once with others where they stand: either a semicolon for each, or a line for a stop and
-nothing for the rest. Its sentences by themselves are there as well, as the filter reads them. All
+An attacker is free to choose the marks. So each text is there once more without any, and once with
+others in their place, and so are its sentences by themselves, as the filter reads them. All these
 weigh little beside the text itself (data augmentation: Simard et al. 2003).
 
-Honest pages that were fitted on look more honest than they are. So what is chosen or calibrated on
-the choosing half is scored by models that were fitted without the fold of the question.
+What is chosen or calibrated on the choosing half is scored by models that were fitted without the
+fold of the question: honest pages that were fitted on look more honest than they are.
 """
 
 from collections import defaultdict
@@ -66,11 +64,6 @@ class Group:
     kind: str = ""
     lower: frozenset[str] = frozenset()
 
-    @property
-    def planted(self) -> bool:
-        """True if the texts are an attacker's."""
-        return bool(self.kind)
-
 
 def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
     """Yield the texts of the choosing half, and every second plain text."""
@@ -86,11 +79,11 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
         planted: dict[str, dict[str, set[int]]] = {}
         for position, record in enumerate(data.choosing):
             fold = position % FOLDS
-            for text in record.hits[: _FEW_HITS if data.name == READING else None]:
-                hits[text].add(fold)
             first.update(record.hits[:_FIRST])
-            for text in record.hits:
+            for rank, text in enumerate(record.hits):
                 fold_of[text].add(fold)
+                if rank < _FEW_HITS or data.name != READING:
+                    hits[text].add(fold)
             for kind, false in record.poison.items():
                 if kind not in _COPIED:
                     for text in false:
@@ -99,18 +92,17 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
         yield Group(hits, weight, data.name, lower=frozenset(hits) - first)
         for kind, texts_of_kind in planted.items():
             yield Group(texts_of_kind, 1.0, data.name, kind)
+    written, keywords = (
+        [h["text"] for value in values(folder, name)[::2] for h in value["hits"][:_FEW_HITS]]
+        for name in (WRITTEN, "keyword_traffic")
+    )
     for plain, weight in (
         (texts_in(folder, "wikipedia_passages")[::2], _PLAIN),
         (texts_in(folder, "reading_comprehension", "context")[::4], _PLAIN),
-        (_hits(folder, WRITTEN), _MACHINE_WRITTEN),
-        (_hits(folder, "keyword_traffic"), _PLAIN),
+        (written, _MACHINE_WRITTEN),
+        (keywords, _PLAIN),
     ):
         yield Group({text: fold_of.get(text, set()) for text in plain}, weight)
-
-
-def _hits(folder: Path, name: str) -> list[str]:
-    records = values(folder, name)[::2]
-    return list(dict.fromkeys(h["text"] for v in records for h in v["hits"][:_FEW_HITS]))
 
 
 def readings(found: list[str], *, lines: bool) -> Iterator[tuple[list[str], float]]:
@@ -144,7 +136,7 @@ class Folds:
                 for tokens, share in readings(prose_tokens(strip_markup(text)), lines=at % 2 > 0):
                     hashed = buckets_of(tokens)
                     # Of honest texts there are enough without overlap.
-                    parts = windows(hashed.shape[1], STEP if group.planted else WINDOW)
+                    parts = windows(hashed.shape[1], STEP if group.kind else WINDOW)
                     self._rows.append((number, len(parts[0]), folds, of_text * share))
                     for start, end in zip(*parts, strict=True):
                         bucket = hashed[:, start:end]
@@ -168,7 +160,7 @@ class Folds:
         total = np.bincount(number, used, minlength=len(self._groups))
         share = np.array([g.weight for g in self._groups]) / np.maximum(total, 1e-9)
         weight = np.repeat(used / sizes, sizes) * share[groups]
-        planted = np.array([g.planted for g in self._groups])[groups]
+        planted = np.array([bool(g.kind) for g in self._groups])[groups]
         both = [weight[planted == side].sum() or 1.0 for side in (False, True)]
         weight = weight / np.array(both)[planted.astype(int)] / 2
         kept = weight > 0
@@ -192,11 +184,7 @@ def _regress(windows: csr_array, planted: Floats, weight: Floats) -> MannerModel
 
 
 def rounded(model: MannerModel) -> tuple[MannerModel, NDArray[np.float16]]:
-    """Return a model with weights of sixteen bits, and these weights.
-
-    With eight bits the few large weights are cut off, or the many small ones lost: single planted
-    texts found at 1 % of clean sets fell from 85 to 71 % (choosing half, cross-fitted).
-    """
+    """Return a model with weights of sixteen bits, and these weights; eight bits lose too much."""
     weights = model.weights[:-1].astype(np.float16)
     return MannerModel(model.bias, np.append(weights.astype(np.float64), 0.0)), weights
 

@@ -171,9 +171,8 @@ def offsets(
 ) -> dict[str, float]:
     """Choose how far each detector is raised or lowered, by coordinate ascent on the recall.
 
-    No way of carrying the question says more of a passage that shows nothing of it than manner, and
-    what has a head start keeps it. It is the best of `_STARTS` ascents from random starts, on the
-    sets' cross-fitted scores by every detector, and its bias before it is raised or lowered.
+    It is the best of `_STARTS` ascents from random starts, given the sets' cross-fitted scores by
+    every detector, and the biases before.
     """
     recalls = Recalls(found, _LEFT)
     head_start = {name: _HEAD_START.get(name, 0.0) for name in scores}

@@ -63,21 +63,12 @@ DISGUISES: Mapping[str, Callable[[str], str]] = {
 fifth, and every tenth left out."""
 
 
-def _planted(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    question = record["question"]
-    for kind, text in PLANTED.items():
-        yield kind, f"{question} {text(record)}"
-    for name, disguise in DISGUISES.items():
-        yield name, f"{disguise(question)} {_sentence(record)}"
-
-
 def measured(
     records: Sequence[Mapping[str, Any]], half: int, limit: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for every language and setting.
+    """Yield a row for every language and setting: clean sets that lost a passage, or the right one.
 
-    `touched` counts clean sets that lost a passage, `right_page_lost` those that lost the right
-    one, and `found` the attacked ones that lost the planted text, by what was planted.
+    And, as `found`, attacked sets that lost the planted text, by what was planted.
     """
     guard, by_language = ConformalFilter(built_in()), grouped(records, "language")
 
@@ -96,7 +87,10 @@ def measured(
                 gone = dropped(query, texts[:most], k)
                 lost = record["golden"] in gone
                 counts.update(queries=1, touched=bool(gone), right_page_lost=lost)
-                for kind, text in _planted(record):
+                planted = {kind: f"{query} {text(record)}" for kind, text in PLANTED.items()}
+                for name, disguise in DISGUISES.items():
+                    planted[name] = f"{disguise(query)} {_sentence(record)}"
+                for kind, text in planted.items():
                     attacked = [*texts[:at], text, *texts[at:]][:most]
                     counts[kind] += text in dropped(query, attacked, k)
             yield {
@@ -111,16 +105,12 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     rows: list[Row] = sections["languages"]
     kinds = {**{kind: f"the {kind}" for kind in PLANTED}, **{kind: kind for kind in DISGUISES}}
     clean, attacked = [], []
-    parts = {**grouped(rows, "language"), ("all",): rows}
-    for (language,), of in parts.items():
+    for (language,), of in {**grouped(rows, "language"), ("all",): rows}.items():
         total = summed(of)
-        by_setting = grouped(of, "k", "with_reference")
-        shares = {
-            setting_of(at[0]): ratio("touched", "queries")(summed(at)) for at in by_setting.values()
-        }
-        queries = {"language": language, "queries": total["queries"] // len(SETTINGS)}
-        lost = {"right page lost": ratio("right_page_lost", "queries")(total)}
-        clean.append({**queries, **shares, **lost})
+        line = {"language": language, "queries": total["queries"] // len(SETTINGS)}
+        for at in grouped(of, "k", "with_reference").values():
+            line[setting_of(at[0])] = ratio("touched", "queries")(summed(at))
+        clean.append({**line, "right page lost": ratio("right_page_lost", "queries")(total)})
         found = {kind: sum(one["found"][kind] for one in of) for kind in kinds}
         shown = {said: share(found[kind], total["queries"]) for kind, said in kinds.items()}
         attacked.append({"language": language, **shown})

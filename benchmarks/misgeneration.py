@@ -39,15 +39,12 @@ _STATING = 2
 
 @dataclass(frozen=True)
 class Event:
-    """A question, the wrong answer to it that is reported, and the passages behind it, best first.
-
-    The planted texts, `poison`, are responsible.
-    """
+    """A wrong answer that is reported."""
 
     question: str
     wrong: str
-    ranked: tuple[Passage, ...]
-    poison: frozenset[str]
+    ranked: tuple[Passage, ...]  # the passages behind it, best first
+    poison: frozenset[str]  # the planted texts, which are responsible
 
     def retrieve(self, query: str, limit: int) -> Sequence[Passage]:
         """Return the `limit` best passages; the query is the event's."""
@@ -97,10 +94,7 @@ class KnowledgeBase:
 
 
 def outcome(event: Event, attribution: Attribution) -> dict[str, int]:
-    """Return counts of the texts in scope, and of planted ones that the search did not reach.
-
-    Planted texts are `found` or `missed`, others `wronged` or `spared`; and `out_of_scope`.
-    """
+    """Return counts of the texts in scope, and of planted ones that the search did not reach."""
     pairs = [
         (score.passage.text in event.poison, score.responsible) for score in attribution.scores
     ]
@@ -187,16 +181,12 @@ def rounded(value: float) -> float:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which records are measured; without a folder only the project's own.
-
-    `seed` chooses which five texts are planted where an attack has more. `half` is 1 for the odd
-    records, which are reported, and 0 for the even, which constants come from.
-    """
+    """Which records are measured; without a folder only the project's own."""
 
     data_dir: Path | None = None
     limit: int | None = None
-    seed: int = 0
-    half: int = 1
+    seed: int = 0  # chooses which five texts are planted where an attack has more
+    half: int = 1  # 1 for the odd records, which are reported, 0 for the even
 
     def datasets(self) -> Iterator[tuple[str, list[Record], KnowledgeBase]]:
         """Yield (name, records, knowledge base) of the folder's datasets and of the project's own.

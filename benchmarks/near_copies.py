@@ -124,11 +124,6 @@ def _index(texts: Sequence[str], cleared: Sequence[str] = ()) -> NearCopies:
     return NearCopies().changed({content_key(text): signature(text, cleared) for text in texts})
 
 
-def _held(index: NearCopies, keys: set[str], texts: Sequence[str]) -> list[bool]:
-    found = zip(texts, index.find(texts), strict=True)
-    return [copy is not None or content_key(text) in keys for text, copy in found]
-
-
 def _planted(record: Record) -> Iterator[tuple[str, list[str]]]:
     for kind, texts in record.poison.items():
         some = [text for text in dict.fromkeys(texts) if text.strip()][:_BLAMED]
@@ -145,7 +140,8 @@ def _edited(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
                 for name, edit in EDITS.items():
                     copy = edit(text, draw.choice(record.hits), draw)
                     if copy is not None and copy != text:
-                        yield part, name, _held(index, keys, [copy])[0]
+                        held = index.find([copy])[0] is not None or content_key(copy) in keys
+                        yield part, name, held
 
 
 def _honest(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
@@ -156,8 +152,8 @@ def _honest(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
         for name, cleared in (("cleared", beside), ("not cleared", ())):
             index = _index(texts, cleared)
             asked = [*shown, *beyond, *[updated(page, draw) for page in beside]]
-            for held in _held(index, set(), asked):
-                yield f"honest beside poison, {name}", kind, held
+            for copy in index.find(asked):
+                yield f"honest beside poison, {name}", kind, copy is not None
     for page in shown[:_FIRST]:
         others = [other for other in shown if other != page]
         by_report, by_hand = _index([page], others), _index([page])
@@ -171,15 +167,14 @@ def _honest(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
             ("the same text again", by_hand, again),
             ("its own updated version", by_hand, [updated(page, draw)]),
         ):
-            for held in _held(index, set(), asked):
-                yield "honest beside a wrongly quarantined page", name, held
+            for copy in index.find(asked):
+                yield "honest beside a wrongly quarantined page", name, copy is not None
 
 
 def _says_again(page: str, other: str) -> bool:
-    """Return whether a page is on another one, as it is where a text was cut at another border.
+    """Return whether a page is on another one: at least half of its words stand there in one run.
 
-    That has at least half of its words in one run. Where each has a number that the other has not,
-    they are two pages all the same.
+    Where each has a number that the other has not, they are two pages all the same.
     """
     words, others = tokens(page), tokens(other)
     half = (len(words) + 1) // 2

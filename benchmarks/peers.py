@@ -23,8 +23,7 @@ from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding.vectors import similarity_matrix
 from ragguard.inline.ragdefender.grouping import clustering_count, concentration_count, tfidf_terms
 
-MULTI_HOP = frozenset({"hotpotqa"})
-"""Datasets whose questions take two passages to answer."""
+MULTI_HOP = frozenset({"hotpotqa"})  # datasets whose questions take two passages to answer
 
 
 def both(dataset: str) -> tuple[str, str]:
@@ -37,21 +36,16 @@ def both(dataset: str) -> tuple[str, str]:
 def follows(retrieved: RetrievedSet, *, multi_hop: bool) -> bool:
     """Return True if the package counts as many adversarial passages as the paper's equation."""
     import torch
-    from ragdefender.grouping import (  # type: ignore[import-untyped, unused-ignore]
-        ClusteringBasedGrouping,
-        ConcentrationBasedGrouping,
-    )
+    from ragdefender import grouping  # type: ignore[import-untyped, unused-ignore]
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     texts, rows = list(retrieved.texts), np.ascontiguousarray(retrieved.embeddings)
     if multi_hop:
-        theirs, ours = (
-            ConcentrationBasedGrouping(None),
-            concentration_count(similarity_matrix(rows)),
-        )
+        theirs = grouping.ConcentrationBasedGrouping(None)
+        ours = concentration_count(similarity_matrix(rows))
     else:
         terms = [tfidf_terms(text, ENGLISH_STOP_WORDS) for text in texts]
-        theirs, ours = ClusteringBasedGrouping(None), clustering_count(rows, terms)
+        theirs, ours = grouping.ClusteringBasedGrouping(None), clustering_count(rows, terms)
     return bool(theirs.estimate_n_adv(texts, embeddings=torch.from_numpy(rows)) == ours)
 
 

@@ -19,10 +19,7 @@ _PARTS = (("2. ", "3. "), ("3. ", "4. "), ("The loop ", "Next: "))
 
 
 def excerpt(printed: str) -> str:
-    """Return what the picture shows of the demo's output, escape sequences and all.
-
-    How long the demo took is left out, so that the same output is the same picture.
-    """
+    """Return what the picture shows of the demo's output; how long it took is left out."""
     lines = printed.splitlines()
     plain = [Text.from_ansi(line).plain for line in lines]
     shown: list[str] = []

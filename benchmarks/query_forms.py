@@ -31,8 +31,7 @@ from ragguard.inline.tokens import tokenize_query
 
 Sets = Sequence[RetrievedSet]
 
-OFFSETS = (0.0, 4.0, 5.0, 6.0, 8.0)
-"""Nats that are tried for `EXPECTED`."""
+OFFSETS = (0.0, 4.0, 5.0, 6.0, 8.0)  # nats that are tried for `EXPECTED`
 _ONE_OF = 24  # titles of the knowledge base
 _HITS = 30
 _LONG = 6  # words
@@ -99,10 +98,7 @@ def planted_first(
 
 
 def behind_a_line(found: RetrievedSet, *, planted_alone: bool = False) -> RetrievedSet:
-    """Return a set in which each text, or what is planted alone, stands behind a line of its own.
-
-    They are ranked without it: a loader writes it, or the attacker, whatever the vectors are of.
-    """
+    """Return a set in which each text, or only what is planted, stands behind a line of its own."""
     each = zip(found.texts, found.poisoned, strict=True)
     texts = [f"{_LINE}{text}" if own or not planted_alone else text for text, own in each]
     return replace(found, texts=tuple(texts))
@@ -139,10 +135,7 @@ def by_offset(group: str, clean: Sets, attacked: Sets) -> Rows:
 
 
 def counted(kind: str, group: str, planted_texts: int, sets: Sets) -> Rows:
-    """Return a row for every setting: what fires the gate as if all were questions, and as it is.
-
-    Attacked sets without planted texts among the first k are left out.
-    """
+    """Return a row for every setting: what fires if all are read as questions, and as it is."""
     rows = Counts("sets", "expected", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
     for setting in SETTINGS:
         place = {"kind": kind, "group": group, "planted": planted_texts, **place_of(setting)}

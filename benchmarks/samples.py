@@ -65,15 +65,11 @@ PLANS: Mapping[str, Plan] = {
 
 @dataclass(frozen=True)
 class Sample:
-    """One retrieved set.
-
-    `form` is the question form of the poison, or "clean"; `WRITTEN` of clean pages that language
-    models wrote, which no line is drawn by.
-    """
+    """One retrieved set."""
 
     signals: Floats  # shape (k, s): one column a signal
     poisoned: Bools  # shape (k,): which of its passages are poison
-    form: str
+    form: str  # of the poison; "clean", or `WRITTEN` of clean pages that no line is drawn by
     count: int  # how many texts were planted; 0 if none
     setting: Setting
     fold: int  # the part of the choosing half that its question belongs to
@@ -90,8 +86,7 @@ def samples(
 ) -> Iterator[Sample]:
     """Yield the choosing half, clean and under every attack; all forms with the first embedder.
 
-    `manners` are the models of manner that were fitted without each fold; by default the shipped
-    one reads all.
+    `manners` are models fitted without each fold; by default the shipped one reads all.
     """
     models = manners or [shipped()] * FOLDS
     for number, embedder in enumerate(embedders):
@@ -181,14 +176,12 @@ class Samples:
 class Scored:
     """A set in a setting, read once.
 
-    Attributes:
-        line: The suspicion at which the shipped gate fires.
-        expected: Which passages repeat no more than honest ones do; None if none does.
+    `expected` says which passages repeat no more than honest ones do; it is None if none does.
     """
 
     def __init__(self, found: RetrievedSet, setting: Setting) -> None:
         k, below = setting
-        self.line = default_calibration(k, with_reference=below).threshold(ALPHA, k)
+        self._line = default_calibration(k, with_reference=below).threshold(ALPHA, k)
         self._signals = signals_of(found, k, with_reference=below)
         of_interest = found.poisoned if found.poisoned.any() else found.golden
         self._of_interest = of_interest[: len(self._signals)]
@@ -200,7 +193,7 @@ class Scored:
 
     def fires(self, expected: Bools | None = None, nats: float = EXPECTED) -> tuple[bool, bool]:
         """Return whether any passage reaches the line, and whether a planted or right one does."""
-        over = suspicions(self._signals, expected, nats=nats) >= self.line
+        over = suspicions(self._signals, expected, nats=nats) >= self._line
         return bool(over.any()), bool(over[self._of_interest].any())
 
 

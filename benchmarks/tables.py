@@ -1,6 +1,7 @@
 """Tables of a result: `python -m benchmarks.tables RESULT.json` prints them as Markdown.
 
-`python -m benchmarks.tables` without a result writes the tables that the pages name into them.
+Without a result it writes the tables that the pages name into them, each between
+`<!-- results/NAME.json: TITLE -->` and `<!-- end -->`.
 """
 
 import re
@@ -26,17 +27,14 @@ PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name 
 
 _OWN_NAME = "attribution cost languages query_forms signal_worth unseen_manner wrapped".split()
 _MODULES = {
-    **{"cells": "protocol", "clean": "inline", "attack": "inline"},
-    "admission_clean": "admission",
+    **{"cells": "protocol", "clean": "inline", "attack": "inline", "admission_clean": "admission"},
     **{name: name for name in _OWN_NAME},
 }
 """By section, the module whose `tables` makes the tables of a result that has this section."""
 
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
-    found: list[Table] = []
-    if sections.get("suite_cells"):
-        found += suite_tables(of_sections(sections))
+    found = list(suite_tables(of_sections(sections))) if "suite_cells" in sections else []
     for module in dict.fromkeys(_MODULES[name] for name in _MODULES if sections.get(name)):
         found += import_module(f"benchmarks.{module}").tables(sections)
     return [*found, *map(archived, sections.get("tables", ()))]
@@ -46,10 +44,7 @@ _MARK = re.compile(r"(<!-- (\S+\.json): (.+?) -->\n).*?(<!-- end -->)", re.DOTAL
 
 
 def filled(text: str, folder: Path = README.parent) -> tuple[str, list[str]]:
-    """Return a document with every table that there is between its marks, and what there is not.
-
-    A table stands between `<!-- results/NAME.json: TITLE -->` and `<!-- end -->`.
-    """
+    """Return a document with every table that there is between its marks, and what there is not."""
     found: dict[str, dict[str, Table]] = {}
     problems: list[str] = []
 

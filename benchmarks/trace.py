@@ -30,28 +30,21 @@ _CLEAN = (
     "The market of Skerrin has been held beside the old mill since the fourteenth century.",
     "Trains from the coast reach the town's only station four times a day.",
 )
+_ATTACKED = (_POISON, *_CLEAN)
 _COMPREHENSIONS = {"<dictcomp>", "<genexpr>", "<listcomp>", "<module>", "<setcomp>"}
 _WAIT_S = 60.0
 
 
-def _clean_query(guard: Guard) -> bool:
-    return not guard.filter(_QUESTION, _CLEAN).attacked
-
-
-def _attacked_query(guard: Guard) -> bool:
-    return len(guard.filter(_QUESTION, (_POISON, *_CLEAN)).dropped) == 1
-
-
 def _event(guard: Guard) -> bool:
-    event = guard.report(_QUESTION, "The Vendle.", passages=(_POISON, *_CLEAN))
+    event = guard.report(_QUESTION, "The Vendle.", passages=_ATTACKED)
     sys.setprofile(None)  # how often the caller looks whether it is done is chance
     found = guard.attribution(event, _WAIT_S).responsible
     return [passage.text for passage in found] == [_POISON]
 
 
 _SCENES: Mapping[str, tuple[Callable[[Guard], bool], int | None, int | None]] = {
-    "clean query": (_clean_query, None, None),
-    "attacked query": (_attacked_query, 18, 40),
+    "clean query": (lambda guard: not guard.filter(_QUESTION, _CLEAN).attacked, None, None),
+    "attacked query": (lambda guard: len(guard.filter(_QUESTION, _ATTACKED).dropped) == 1, 18, 40),
     "event": (_event, 25, 110),
 }
 """Each scene, how many modules it may enter at most, and how often one may follow another."""

@@ -6,16 +6,12 @@ What is committed of a suite are its rows without text, from which the figures a
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from benchmarks.cells import Cell, Suite
-from benchmarks.measuring import Place
+from benchmarks.cells import Cell
 from benchmarks.metrics.counting import Rate, attributed, difference, figures
 from benchmarks.plugins import find
-from benchmarks.report.result import read
 from benchmarks.report.table import Row, Table, as_is
-from benchmarks.running import finished
 from ragguard.errors import InvalidInputError
 
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
@@ -37,15 +33,6 @@ class Shown:
     rows: Sequence[Row]
     reason: str
     figures: Mapping[str, Rate | float]
-
-
-def shown(suite: Suite, place: Place) -> list[Shown]:
-    kept = {}
-    for cell in suite.cells:
-        content = finished(cell, place) or {"rows": (), "reason": "not run yet"}
-        empty = "" if content["rows"] else "nothing to plant in this data"
-        kept[cell.key] = (cell, content["rows"], content["reason"] or empty)
-    return judged(kept)
 
 
 def judged(
@@ -85,10 +72,6 @@ def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
         cell = Cell(**{name: fields[name] for name in fields if name not in ("id", "reason")})
         kept[cell.key] = (cell, rows.get(number, []), fields["reason"])
     return judged(kept)
-
-
-def read_rows(path: Path) -> list[Shown]:
-    return of_sections(read(path)["sections"])
 
 
 def title_of(room: str, name: str) -> str:
@@ -190,12 +173,12 @@ def _honest(found: Sequence[Shown]) -> Table:
         "benign_removed": "passages removed",
         "golden_removed": "golden passages removed",
     }
+    by_place: dict[tuple[str, int, str], list[Row]] = {}
+    for one in found:
+        place = one.cell.reader, one.cell.k, one.cell.method
+        by_place.setdefault(place, []).extend(one.rows)
     lines = []
-    for reader, k, method in dict.fromkeys(
-        (one.cell.reader, one.cell.k, one.cell.method) for one in found
-    ):
-        here = [one for one in found if one.cell.method == method and one.cell.k == k]
-        rows = [row for one in here if one.cell.reader == reader for row in one.rows]
+    for (reader, k, method), rows in by_place.items():
         count = figures(rows)
         wrong = count["attack_success"]
         assert isinstance(wrong, Rate)

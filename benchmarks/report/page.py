@@ -168,8 +168,8 @@ def _by_k(found: Sequence[Shown]) -> Chart:
         for one in found:
             if one.cell.method == method:
                 times.setdefault(one.cell.k, []).extend(float(row["ms"]) for row in one.rows)
-        points = [(float(k), median_high(times[k])) for k in sorted(times)]
-        if len(points) > 1:
+        if len(times) > 1:
+            points = [(float(k), median_high(times[k])) for k in sorted(times)]
             lines.append(Line(title_of("defences", method), points))
     x = Axis("passages, k", [(float(k), str(k)) for k in sizes], log=True)
     note = "Median of all sets, the model not counted; the passages' vectors are given."
@@ -193,10 +193,9 @@ def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:
 
 
 def _sample(found: Sequence[Shown]) -> str:
-    datasets = dict.fromkeys(one.cell.dataset for one in found)
-    rows = sum(len(one.rows) for one in found)
-    empty = sum(bool(one.reason) for one in found)
-    said = f"{len(found)} cells, {rows:,} rows; data: {', '.join(datasets)}."
+    datasets = ", ".join(dict.fromkeys(one.cell.dataset for one in found))
+    rows, empty = sum(len(one.rows) for one in found), sum(bool(one.reason) for one in found)
+    said = f"{len(found)} cells, {rows:,} rows; data: {datasets}."
     return f"{said} {empty} cells are empty, for the reasons below." if empty else said
 
 

@@ -6,9 +6,9 @@ import pytest
 from benchmarks.cells import Cell, load_suite
 from benchmarks.measuring import Place
 from benchmarks.plugins import known
-from benchmarks.report.figures import judged, shown, suite_tables
+from benchmarks.report.figures import judged, suite_tables
 from benchmarks.report.page import page, roc
-from benchmarks.running import run
+from benchmarks.suite_command import run, shown
 
 SUITE = """
 title = "A <tiny> page"

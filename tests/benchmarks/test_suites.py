@@ -12,8 +12,9 @@ from benchmarks.__main__ import main
 from benchmarks.cells import load_suite
 from benchmarks.datasets import skerrin
 from benchmarks.measuring import Place
-from benchmarks.report.figures import read_rows, shown
-from benchmarks.running import finished, pending, run
+from benchmarks.report.figures import of_sections
+from benchmarks.report.result import read
+from benchmarks.suite_command import finished, pending, run, shown
 from ragguard.errors import InvalidInputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +58,7 @@ import os, signal, sys
 from pathlib import Path
 from benchmarks.cells import load_suite
 from benchmarks.measuring import Place
-from benchmarks.running import run
+from benchmarks.suite_command import run
 
 seen = []
 def done(cell):
@@ -246,7 +247,7 @@ def test_the_commands(tiny, tmp_path, capsys, monkeypatch):
         assert f"{void} are not of the present sources" in capsys.readouterr().out
     suite = load_suite(str(tiny), None)
     straight = shown(suite, Place(None, tmp_path / "run"))
-    again = read_rows(out / "rows.json")
+    again = of_sections(read(out / "rows.json")["sections"])
     assert [one.figures for one in again] == [one.figures for one in straight]
     assert [one.cell.key for one in again] == [one.cell.key for one in straight]
     text = (out / "rows.json").read_text(encoding="utf-8")
