@@ -57,8 +57,9 @@ def chosen(option: str, text: str, known: Collection[str]) -> list[str]:
     return names
 
 
-def embedders_for(names: Sequence[str] = EMBEDDERS) -> list[Embedder]:
-    """Return the embedders of these names that there are."""
+def embedders_for(text: str) -> list[Embedder]:
+    """Return the embedders that the option names, and that there are."""
+    names = chosen("--embedders", text, EMBEDDERS)
     found: list[Embedder] = [built_in()] if EMBEDDERS[0] in names else []
     folder = minilm_folder() if MINILM in names else None
     if folder is not None:

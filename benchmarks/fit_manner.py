@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -164,23 +165,41 @@ class Folds:
         both = [weight[planted == side].sum() or 1.0 for side in (False, True)]
         weight = weight / np.array(both)[planted.astype(int)] / 2
         kept = weight > 0
-        return _regress(self._windows[kept], planted[kept].astype(np.float64), weight[kept])
+        texts, sides = self._windows[kept], planted[kept].astype(np.float64)
+        bias, slope = logistic(texts, sides, weight[kept], ridge=_RIDGE, maxiter=_ROUNDS)
+        return MannerModel(bias, np.append(slope, 0.0))
 
 
-def _regress(windows: csr_array, planted: Floats, weight: Floats) -> MannerModel:
-    across = windows.T.tocsr()
+def logistic(
+    values: Any,
+    positive: Floats,
+    weight: Floats,
+    *,
+    ridge: float,
+    penalty: float | None = None,
+    **options: Any,
+) -> tuple[float, Floats]:
+    """Return the bias and the weights of a logistic regression on an array, dense or sparse.
+
+    With a `penalty` on their sum no weight is below zero.
+    """
+    across = values.T if isinstance(values, np.ndarray) else values.T.tocsr()
+    price = penalty or 0.0
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         slope = parameters[1:]
-        log_odds = windows @ slope + parameters[0]
-        error = weight * (expit(log_odds) - planted)
-        total = weight @ (np.logaddexp(0.0, log_odds) - planted * log_odds)
-        steepness = across @ error + 2 * _RIDGE * slope
-        return float(total + _RIDGE * slope @ slope), np.append(error.sum(), steepness)
+        log_odds = values @ slope + parameters[0]
+        error = weight * (expit(log_odds) - positive)
+        total = weight @ (np.logaddexp(0.0, log_odds) - positive * log_odds)
+        steepness = across @ error + price + 2 * ridge * slope
+        costs = price * slope.sum() + ridge * slope @ slope
+        return float(total + costs), np.append(error.sum(), steepness)
 
-    start = np.zeros(windows.shape[1] + 1)
-    solved = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _ROUNDS}).x
-    return MannerModel(float(solved[0]), np.append(solved[1:], 0.0))
+    size = values.shape[1]
+    bounds: Any = None if penalty is None else [(None, None)] + [(0.0, None)] * size
+    settings: Any = {"method": "L-BFGS-B", "bounds": bounds, "options": options}
+    solved = minimize(loss, np.zeros(size + 1), jac=True, **settings).x
+    return float(solved[0]), solved[1:]
 
 
 def rounded(model: MannerModel) -> tuple[MannerModel, NDArray[np.float16]]:

@@ -19,20 +19,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from scipy.optimize import minimize
 
 from benchmarks.command import ERRORS, Data, script, tracked
 from benchmarks.datasets import WRITTEN, load_choosing
 from benchmarks.embedders import EMBEDDERS
-from benchmarks.fit_manner import fit_folds
+from benchmarks.fit_manner import fit_folds, logistic
 from benchmarks.measuring import embedder_of
 from benchmarks.samples import ALPHA, PLANS, Plan, Samples, samples
 from ragguard.inline.scoring import BY_HAND, Detector
 
 Floats = NDArray[np.float64]
 
-_PENALTY = 1e-4
-_RIDGE = 3e-5
+_REGRESSION = {"ridge": 3e-5, "penalty": 1e-4, "maxiter": 2000, "ftol": 1e-12, "gtol": 1e-8}
 _LEAST_WEIGHT = 0.25  # nats
 
 _LEFT = 0.005  # of ALPHA, what the shipped calibration leaves once it is lifted: 4 of 818
@@ -70,36 +68,11 @@ def fit_detector(plan: Plan, found: Samples) -> Detector:
     weight = found.weights(plan)
     used = weight > 0
     columns = [found.names.index(name) for name in plan.signals]
-    bias, weights = _regress(
-        found.signals[used][:, columns], found.poisoned[used].astype(np.float64), weight[used]
-    )
+    signals, poisoned = found.signals[used][:, columns], found.poisoned[used].astype(np.float64)
+    bias, weights = logistic(signals, poisoned, weight[used], **_REGRESSION)
     fitted = dict(zip(plan.signals, weights.tolist(), strict=True))
     kept = {name: weight for name, weight in fitted.items() if weight > _LEAST_WEIGHT}
     return Detector(bias, kept or {plan.signals[0]: _LEAST_WEIGHT})
-
-
-def _regress(values: Floats, poisoned: Floats, weight: Floats) -> tuple[float, Floats]:
-    def loss(parameters: Floats) -> tuple[float, Floats]:
-        slope = parameters[1:]
-        log_odds = values @ slope + parameters[0]
-        total = weight @ (np.logaddexp(0.0, log_odds) - poisoned * log_odds)
-        error = weight * (1.0 / (1.0 + np.exp(-log_odds)) - poisoned)
-        steepness = error @ values + _PENALTY + 2 * _RIDGE * slope
-        return (
-            float(total + _PENALTY * slope.sum() + _RIDGE * slope @ slope),
-            np.concatenate([[error.sum()], steepness]),
-        )
-
-    size = values.shape[1]
-    solved = minimize(
-        loss,
-        np.zeros(size + 1),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(None, None)] + [(0.0, None)] * size,
-        options={"maxiter": 2000, "ftol": 1e-12, "gtol": 1e-8},
-    ).x
-    return float(solved[0]), solved[1:]
 
 
 def fit_detectors(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Detector]:

@@ -15,21 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks.command import (
-    Data,
-    Embedders,
-    Forms,
-    Limit,
-    Measured,
-    chosen,
-    command,
-    embedders_for,
-    tracked,
-)
+from benchmarks import command, peers
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import Defence, all_defences
-from benchmarks.embedders import EMBEDDERS
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
 from benchmarks.report.table import Row, Rows, Table, as_is, grouped, summed
@@ -97,7 +85,7 @@ def run(
     for embedder, dataset in product(embedders, datasets):
         benign = BENIGN[dataset.name]
         hops = dataset.name in peers.MULTI_HOP
-        for record in tracked(dataset.report, dataset.name):
+        for record in command.tracked(dataset.report, dataset.name):
             for kind, form, ratio in product(kinds, forms, RATIOS):
                 texts = texts_of(record, kind, form)[: ratio * benign]
                 if len(texts) < ratio * benign:
@@ -174,17 +162,19 @@ def _means(title: str, name: str, parts: Mapping[str, Sequence[Row]]) -> Table:
     return as_is(f"{title}: poison removed / benign removed", lines)
 
 
-@command(tables)
+@command.command(tables)
 def main(
-    data: Data, limit: Limit = None, forms: Forms = "prepend", embedders: Embedders = "all"
-) -> Measured:
-    asked, names = chosen("--forms", forms, FORMS), chosen("--embedders", embedders, EMBEDDERS)
+    data: command.Data,
+    limit: command.Limit = None,
+    forms: command.Forms = "prepend",
+    embedders: command.Embedders = "all",
+) -> command.Measured:
+    asked, by_name = command.chosen("--forms", forms, FORMS), command.embedders_for(embedders)
     found = [dataset for dataset in load_folder(data) if dataset.name in BENIGN]
     if not found:
         raise InvalidInputError(f"{data} holds none of {', '.join(BENIGN)}")
     datasets = [dataset.limited(limit) for dataset in found]
     with ExitStack() as stack:
-        by_name = embedders_for(names)
         defences = [one for one in all_defences(stack) if one.name != "none"]
         rows = run(datasets, by_name, defences, asked)
     return {"defences": rows, "cells": compared(rows)}, datasets

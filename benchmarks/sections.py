@@ -6,21 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks import attribution, cost, inline
-from benchmarks.command import (
-    ERRORS,
-    Embedders,
-    Forms,
-    Limit,
-    Measured,
-    OwnData,
-    chosen,
-    command,
-    embedders_for,
-)
+from benchmarks import attribution, command, cost, inline
 from benchmarks.datasets import load_with_reading, skerrin
 from benchmarks.defences.contenders import PACKAGE, all_defences, package_version
-from benchmarks.embedders import EMBEDDERS
 from benchmarks.forms import FORMS
 from benchmarks.misgeneration import Selection
 from benchmarks.tables import tables
@@ -29,26 +17,25 @@ SECTIONS = ("clean", "attack", "attribution", "cost")
 _NO_PACKAGE = f"leave the published {PACKAGE} package out (it needs torch)"
 
 
-@command(tables)
+@command.command(tables)
 def main(
-    data: OwnData = None,
-    limit: Limit = None,
+    data: command.OwnData = None,
+    limit: command.Limit = None,
     seed: int = 0,
     sections: Annotated[str, typer.Option(help=f"some of {', '.join(SECTIONS)}")] = "all",
-    forms: Forms = "prepend,plain",
-    embedders: Embedders = "all",
+    forms: command.Forms = "prepend,plain",
+    embedders: command.Embedders = "all",
     no_package: Annotated[bool, typer.Option("--no-package", help=_NO_PACKAGE)] = False,
-) -> Measured:
-    asked = chosen("--sections", sections, SECTIONS)
-    shown = chosen("--forms", forms, FORMS) if "attack" in asked else ()
+) -> command.Measured:
+    asked = command.chosen("--sections", sections, SECTIONS)
+    shown = command.chosen("--forms", forms, FORMS) if "attack" in asked else ()
     found = [] if data is None else load_with_reading(data)
     datasets = [dataset.limited(limit) for dataset in (*found, skerrin())]
     attacked = [dataset for dataset in datasets if dataset.kinds]
     with ExitStack() as stack:
         if not no_package and package_version() is None:
-            ERRORS.print(f"{PACKAGE} is not installed", style="yellow")
-        names = chosen("--embedders", embedders, EMBEDDERS)
-        by_name = embedders_for(names)
+            command.ERRORS.print(f"{PACKAGE} is not installed", style="yellow")
+        by_name = command.embedders_for(embedders)
         defences = all_defences(stack, package=not no_package)
         measured: Mapping[str, Callable[[], Any]] = {
             "clean": lambda: inline.clean(datasets, by_name, defences),
