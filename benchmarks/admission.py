@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.command import Choose, Data, Limit, Measured, command, tracked
 from benchmarks.datasets import load_folder
 from benchmarks.fit_admission import KnowledgeBase, Texts, knowledge_bases
-from benchmarks.report.table import Table, as_is, grouped, listed, ratio, summed
+from benchmarks.report.table import Table, as_is, grouped, listed, pooled, ratio, summed
 from benchmarks.samples import COUNTS
 from ragguard.admission.judging import ALPHA, REVIEW, judged
 
@@ -99,9 +99,9 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     for (kind, form), rows in grouped(sections["admission_planted"], "kind", "form").items():
         where = "in front" if form == "prepend" else "as released" if "(" in kind else "none"
         line = {"texts": kind, "question": where}
-        for (count,), part in sorted(grouped(rows, "count").items()):
+        for row in sorted(pooled(rows, "count"), key=lambda row: int(row["count"])):
             for name, said in _SAID.items():
-                line[f"{count}: {said}"] = ratio(name, "texts")(summed(part))
+                line[f"{row['count']}: {said}"] = ratio(name, "texts")(row)
         lines.append(line)
     yield as_is("Planted passages", lines)
     if timed := sections.get("admission_cost"):

@@ -29,6 +29,7 @@ from benchmarks.samples import ALPHA, PLANS, Plan, Samples, samples
 from ragguard.inline.scoring import BY_HAND, Detector
 
 Floats = NDArray[np.float64]
+Fit = Callable[[Plan, Samples], Detector]
 
 _REGRESSION = {"ridge": 3e-5, "penalty": 1e-4, "maxiter": 2000, "ftol": 1e-12, "gtol": 1e-8}
 _LEAST_WEIGHT = 0.25  # nats
@@ -75,44 +76,35 @@ def fit_detector(plan: Plan, found: Samples) -> Detector:
     return Detector(bias, kept or {plan.signals[0]: _LEAST_WEIGHT})
 
 
-def fit_detectors(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Detector]:
+def fit_detectors(
+    found: Samples, plans: Mapping[str, Plan] = PLANS, fit: Fit | None = None
+) -> dict[str, Detector]:
     """Fit all detectors, each way of carrying the question together with manner."""
-    return with_manner({name: fit_detector(plan, found) for name, plan in plans.items()})
+    fit = fit or fit_detector
+    return with_manner({name: fit(plan, found) for name, plan in plans.items()})
 
 
 def with_manner(fitted: Mapping[str, Detector]) -> dict[str, Detector]:
     """Return detectors with what manner says by itself added to those of the ways."""
-    by_itself = fitted.get("manner")
-    weight = by_itself.weights.get("manner", 0.0) if by_itself else 0.0
-    if not weight:
-        return dict(fitted)
+    weight = fitted["manner"].weights.get("manner") if "manner" in fitted else None
+    added = {"manner": weight} if weight else {}
     return {
-        name: one if name == "manner" else replace(one, weights={**one.weights, "manner": weight})
+        name: one if name == "manner" else replace(one, weights={**one.weights, **added})
         for name, one in fitted.items()
     }
 
 
-def left_out_scores(found: Samples, without: Mapping[int, Detector]) -> Floats:
-    """Return the sets' scores by the detector without their fold: float64 of shape (s,)."""
-    out = np.empty(len(found.found))
-    for fold, detector in without.items():
-        here = found.folds == fold
-        if here.any():
-            own = found.where(here)
-            out[here] = own.highest(score(detector, own))
-    return out
-
-
-def cross_scores(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Floats]:
+def cross_scores(
+    found: Samples, plans: Mapping[str, Plan] = PLANS, fit: Fit | None = None
+) -> dict[str, Floats]:
     """Return for every detector the sets' scores by weights fitted on the other folds."""
-    without = {
-        fold: fit_detectors(found.where(found.folds != fold), plans)
-        for fold in np.unique(found.folds).tolist()
-    }
-    return {
-        name: left_out_scores(found, {fold: fitted[name] for fold, fitted in without.items()})
-        for name in plans
-    }
+    scores = {name: np.empty(len(found.found)) for name in plans}
+    for fold in np.unique(found.folds).tolist():
+        here = found.folds == fold
+        own = found.where(here)
+        for name, detector in fit_detectors(found.without(fold), plans, fit).items():
+            scores[name][here] = own.highest(score(detector, own))
+    return scores
 
 
 class Recalls:

@@ -16,7 +16,17 @@ from benchmarks.datasets import OWN, Dataset, Record
 from benchmarks.defences.contenders import Defence
 from benchmarks.forms import FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
 from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.report.table import Row, Rows, Table, crossed, grouped, listed, ratio, summed
+from benchmarks.report.table import (
+    Row,
+    Rows,
+    Table,
+    crossed,
+    grouped,
+    listed,
+    pooled,
+    ratio,
+    summed,
+)
 from benchmarks.retrieval import OVER_FETCH, planted, retrieve
 from ragguard.embedding import Embedder
 
@@ -100,10 +110,6 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
                 )
 
 
-def _pooled(rows: list[Row], *by: str) -> Rows:
-    return [summed(part, *by) for part in grouped(rows, *by).values()]
-
-
 def _shares(*pairs: tuple[str, str]) -> Callable[[list[Row]], str]:
     return lambda rows: " / ".join(ratio(*pair)(summed(rows)) for pair in pairs)
 
@@ -111,7 +117,7 @@ def _shares(*pairs: tuple[str, str]) -> Callable[[list[Row]], str]:
 def _clean(source: str, rows: list[Row]) -> Iterator[Table]:
     yield listed(
         f"Clean traffic, {source}",
-        sorted(_pooled(rows, "k", "defence"), key=lambda row: int(row["k"])),
+        sorted(pooled(rows, "k", "defence"), key=lambda row: int(row["k"])),
         {
             **{"k": "k", "defence": "defence", "queries": "queries"},
             "touched": ratio("touched", "queries"),
@@ -126,7 +132,7 @@ def _attacked(source: str, rows: list[Row]) -> Iterator[Table]:
     place = ("form", "planted", "k", "defence")
     yield listed(
         f"Attacks, all kinds, {source}",
-        _pooled(rows, *place),
+        pooled(rows, *place),
         {
             **{name: name for name in (*place, "sets")},
             "detected": ratio("fired", "sets"),

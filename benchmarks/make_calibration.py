@@ -86,7 +86,7 @@ def cross_fitted(
     found = Samples(list(tracked(samples(datasets, embedders, manners), "signals")))
     shift = {name: DETECTORS[name].bias - one.bias for name, one in fit_detectors(found).items()}
     return [
-        Scorer(shifted(fit_detectors(found.where(found.folds != fold)), shift)).suspicions
+        Scorer(shifted(fit_detectors(found.without(fold)), shift)).suspicions
         for fold in tracked(range(FOLDS), "folds")
     ]
 

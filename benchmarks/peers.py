@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report.table import Row, Table, as_is, grouped, summed
+from benchmarks.report.table import Row, Table, as_is, grouped, pooled
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding.vectors import similarity_matrix
 from ragguard.inline.ragdefender.grouping import clustering_count, concentration_count, tfidf_terms
@@ -52,8 +52,8 @@ def follows(retrieved: RetrievedSet, *, multi_hop: bool) -> bool:
 def compared(rows: Sequence[Row]) -> Iterator[tuple[tuple[Any, ...], Row, Row]]:
     """Yield (dataset, form, ratio) with the counts of the preset and of the package."""
     for cell, part in grouped(rows, "dataset", "form", "ratio").items():
-        by_name = grouped(part, "defence")
-        preset, package = (summed(by_name[name,]) for name in both(cell[0]))
+        by_name = {row["defence"]: row for row in pooled(part, "defence")}
+        preset, package = (by_name[name] for name in both(cell[0]))
         yield cell, preset, package
 
 

@@ -20,7 +20,7 @@ from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import Defence, all_defences
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.report.table import Row, Rows, Table, as_is, grouped, summed
+from benchmarks.report.table import Row, Rows, Table, as_is, grouped, pooled
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
@@ -113,7 +113,7 @@ def compared(rows: Sequence[Row]) -> Rows:
     """
     out = []
     for key, cell in grouped(rows, *_PLACE).items():
-        by_name = {name: summed(rows) for (name,), rows in grouped(cell, "defence").items()}
+        by_name = {row["defence"]: row for row in pooled(cell, "defence")}
         names = dict(zip(_DEFENCES, (*_OURS, *peers.both(key[0])), strict=True))
         shares = {
             label: (row["poison_removed"] / row["poison"], row["benign_removed"] / row["benign"])

@@ -144,10 +144,17 @@ class Samples:
         self.clean = np.array([sample.count == 0 for sample in found])
         self.folds = np.array([sample.fold for sample in found])
         self._starts = np.cumsum(self.sizes) - self.sizes
+        self._without: dict[int, Samples] = {}
 
     def where(self, chosen: Sequence[bool] | Bools) -> Samples:
         """Return some of the samples; `chosen` has one entry a set."""
         return Samples(list(compress(self.found, chosen)), self.names)
+
+    def without(self, fold: int) -> Samples:
+        """Return the samples of the other folds, the same object every time."""
+        if fold not in self._without:
+            self._without[fold] = self.where(self.folds != fold)
+        return self._without[fold]
 
     def highest(self, scores: Floats) -> Floats:
         """Return the highest of the passages' scores for every set: float64 of shape (s,)."""

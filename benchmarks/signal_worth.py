@@ -17,7 +17,7 @@ from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
-from benchmarks.fit_suspicion import fit_detector, left_out_scores, offsets, score, with_manner
+from benchmarks.fit_suspicion import cross_scores, fit_detector, fit_detectors, offsets, score
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.report.table import Table, as_is
@@ -63,25 +63,13 @@ def detected(
     choosing: Samples, report: Samples, changes: Iterator[tuple[str, Detectors]]
 ) -> Iterator[dict[str, Any]]:
     """Yield what is detected after each change, by form and number of planted texts."""
-    folds = np.unique(choosing.folds).tolist()
-
-    @cache  # a plan is fitted once, however many changes leave it alone
-    def fitted(plan: Plan, without: int | None) -> Detector:
-        kept = choosing if without is None else choosing.where(choosing.folds != without)
-        return fit_detector(plan, kept)
-
+    fit = cache(fit_detector)  # once for a plan, however many changes leave it alone
     for name, (plans, by_hand) in changes:
-        part = {
-            one: with_manner({key: fitted(plan, one) for key, plan in plans.items()})
-            for one in (None, *folds)
-        }
-        cross = {
-            key: left_out_scores(choosing, {fold: part[fold][key] for fold in folds})
-            for key in plans
-        }
-        shift = offsets(choosing, cross, {key: one.bias for key, one in part[None].items()})
+        fitted = fit_detectors(choosing, plans, fit)
+        cross = cross_scores(choosing, plans, fit)
+        shift = offsets(choosing, cross, {key: one.bias for key, one in fitted.items()})
         chosen = [cross[key] + shift[key] for key in plans]
-        seen = [report.highest(score(part[None][key], report)) + shift[key] for key in plans]
+        seen = [report.highest(score(fitted[key], report)) + shift[key] for key in plans]
         for one in by_hand.values():
             chosen.append(choosing.highest(score(one, choosing)))
             seen.append(report.highest(score(one, report)))

@@ -84,11 +84,11 @@ class Dataset:
 
 def load_folder(folder: Path) -> list[Dataset]:
     """Read the datasets that a folder holds; there must be one."""
-    found = [name for name in DATASETS if (folder / f"{name}.jsonl").is_file()]
-    if not found:
-        files = ", ".join(f"{name}.jsonl" for name in DATASETS)
+    paths = [folder / f"{name}.jsonl" for name in DATASETS]
+    if not (found := [path for path in paths if path.is_file()]):
+        files = ", ".join(path.name for path in paths)
         raise InvalidInputError(f"{folder} holds none of {files}; pass the folder that does")
-    return [load_file(folder / f"{name}.jsonl", name) for name in found]
+    return [load_file(path, path.stem) for path in found]
 
 
 def load_with_reading(folder: Path) -> list[Dataset]:
@@ -111,19 +111,15 @@ def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None
     if not pages or not lines:
         return None
     asked = {record.question.lower().strip(" ?") for data in others for record in data.records}
-    texts = dict.fromkeys(str(line["text"]) for line in pages)
+    texts = [str(line["text"]) for line in pages]
     questions: list[str] = []
     for source in _READING_SOURCES:
-        found = []
-        for line in lines:
-            if line["source"] == source:
-                texts[str(line["context"])] = None
-                found.append(str(line["question"]))
-        questions += [one for one in found[::_ONE_OF] if one.lower().strip(" ?") not in asked]
-    records = tuple(
-        Record(question, hits, frozenset(), {})
-        for question, hits in zip(questions, nearest(questions, texts), strict=True)
-    )
+        found = [line for line in lines if line["source"] == source]
+        texts += [str(line["context"]) for line in found]
+        some = [str(line["question"]) for line in found[::_ONE_OF]]
+        questions += [one for one in some if one.lower().strip(" ?") not in asked]
+    retrieved = zip(questions, nearest(questions, texts), strict=True)
+    records = tuple(Record(question, hits, frozenset(), {}) for question, hits in retrieved)
     return Dataset(READING, records, split=True)
 
 

@@ -83,18 +83,6 @@ def promptfoo(path: Path) -> Records:
         yield Record(aim, (), frozenset(), poison, one.get("originalPath", ""), (), (aim,))
 
 
-def _read(reader: Callable[[Path], Records]) -> Callable[[Path], Dataset]:
-    def read(path: Path) -> Dataset:
-        try:
-            return Dataset(path.stem, tuple(reader(path)), split=False)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"{path} is not of the format {reader.__name__} ({error!r}); name another"
-            ) from error
-
-    return read
-
-
 def _json(path: Path, kind: type) -> Any:
     value = read_json(path)
     if not isinstance(value, kind):
@@ -111,9 +99,8 @@ def _hits(path: Path, questions: Sequence[str]) -> list[tuple[str, ...]]:
     return nearest(questions, _corpus(path.with_name("corpus.jsonl")).values())
 
 
-CONVERTERS: Mapping[str, Callable[[Path], Dataset]] = {
-    reader.__name__: _read(reader)
-    for reader in (poisonedrag, beir, ragdefender, robustrag, promptfoo)
+CONVERTERS: Mapping[str, Callable[[Path], Records]] = {
+    reader.__name__: reader for reader in (poisonedrag, beir, ragdefender, robustrag, promptfoo)
 }
 """Readers by format; a dataset in a suite is "FORMAT:PATH"."""
 
@@ -145,7 +132,13 @@ def load(name: str, folder: Path | None) -> Dataset:
     if path is None:
         data = skerrin()
     elif ":" in name:
-        data = CONVERTERS[name.partition(":")[0]](path)
+        form = name.partition(":")[0]
+        try:
+            data = Dataset(path.stem, tuple(CONVERTERS[form](path)), split=False)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"{path} is not of the format {form} ({error!r}); name another"
+            ) from error
     else:
         data = _released(path) if name == _RELEASED else load_file(path, name)
     records = (
@@ -167,15 +160,9 @@ def _released(path: Path) -> Dataset:
     records = []
     for value, hits in zip(values, found, strict=True):
         first = {kind: found[0] for kind, found in value["poison"].items() if found}
-        records.append(
-            Record(
-                value["question"],
-                hits,
-                frozenset(),
-                {kind: tuple(one["texts"]) for kind, one in first.items()},
-                str(value["id"]),
-                answers(value.get("correct_answer")),
-                tuple(dict.fromkeys(str(one["incorrect_answer"]) for one in first.values())),
-            )
-        )
+        poison = {kind: tuple(one["texts"]) for kind, one in first.items()}
+        right = answers(value.get("correct_answer"))
+        wrong = tuple(dict.fromkeys(str(one["incorrect_answer"]) for one in first.values()))
+        asked, number = value["question"], str(value["id"])
+        records.append(Record(asked, hits, frozenset(), poison, number, right, wrong))
     return Dataset("released", tuple(records), split=True)

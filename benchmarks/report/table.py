@@ -95,6 +95,11 @@ def summed(rows: Sequence[Row], *fields: str) -> dict[str, Any]:
     return {**counts, **{name: rows[0][name] for name in fields}}
 
 
+def pooled(rows: Iterable[Row], *by: str) -> Rows:
+    """Return a row of sums for each of the values that rows have in these fields."""
+    return [summed(part, *by) for part in grouped(rows, *by).values()]
+
+
 def share(part: int, whole: int, digits: int = 1) -> str:
     """Return a share in per cent, or a dash where there is nothing to have a share of."""
     return f"{100 * part / whole:.{digits}f} %" if whole else "-"
