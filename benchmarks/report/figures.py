@@ -119,18 +119,21 @@ def share(rows: Sequence[Row], name: str) -> float | None:
     return value.value
 
 
+def rows_by(found: Sequence[Shown], *fields: str) -> dict[tuple[Any, ...], list[Row]]:
+    """Return the rows of cells by these fields of the cells, in order of appearance."""
+    rows: dict[tuple[Any, ...], list[Row]] = {}
+    for one in found:
+        place = tuple(getattr(one.cell, name) for name in fields)
+        rows.setdefault(place, []).extend(one.rows)
+    return rows
+
+
 def pivot(
     found: Sequence[Shown],
 ) -> tuple[list[str], list[tuple[str, str]], dict[tuple[str, str], list[Row]]]:
-    """Return the attacks, the methods with their rooms, and the rows by attack and method.
-
-    Rows of all datasets and seeds are put together.
-    """
-    rows: dict[tuple[str, str], list[Row]] = {}
-    for one in found:
-        rows.setdefault((one.cell.attack, one.cell.method), []).extend(one.rows)
-    methods = dict.fromkeys((one.cell.room, one.cell.method) for one in found)
-    return list(dict.fromkeys(attack for attack, _ in rows)), list(methods), rows
+    """Return the attacks, the methods with their rooms, and the rows by attack and method."""
+    rows, methods = rows_by(found, "attack", "method"), list(rows_by(found, "room", "method"))
+    return list(dict.fromkeys(attack for attack, _ in rows)), methods, rows
 
 
 def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
@@ -156,13 +159,13 @@ def _conditions(title: str, found: Sequence[Shown]) -> Table:
         "attack_success_if_known": "clean answer right",
         "attack_success_if_both": "both",
     }
-    body = []
-    attacked = [one for one in found if one.cell.attack != "none"]
-    for method in dict.fromkeys(one.cell.method for one in attacked):
-        if rows := [row for one in attacked if one.cell.method == method for row in one.rows]:
-            count = figures(rows)
-            body.append((title_of("defences", method), *(str(count[name]) for name in names)))
-    return Table(title, ("defence", *names.values()), tuple(body))
+    attacked = [one for one in found if one.cell.attack != "none" and one.rows]
+    lines = []
+    for (method,), rows in rows_by(attacked, "method").items():
+        count = figures(rows)
+        line = {said: count[name] for name, said in names.items()}
+        lines.append({"defence": title_of("defences", method), **line})
+    return as_is(title, lines)
 
 
 def _honest(found: Sequence[Shown]) -> Table:
@@ -173,12 +176,8 @@ def _honest(found: Sequence[Shown]) -> Table:
         "benign_removed": "passages removed",
         "golden_removed": "golden passages removed",
     }
-    by_place: dict[tuple[str, int, str], list[Row]] = {}
-    for one in found:
-        place = one.cell.reader, one.cell.k, one.cell.method
-        by_place.setdefault(place, []).extend(one.rows)
     lines = []
-    for (reader, k, method), rows in by_place.items():
+    for (reader, k, method), rows in rows_by(found, "reader", "k", "method").items():
         count = figures(rows)
         wrong = count["attack_success"]
         assert isinstance(wrong, Rate)

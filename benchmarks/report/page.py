@@ -13,7 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-from benchmarks.report.figures import Shown, pivot, share, suite_tables, title_of
+from benchmarks.report.figures import Shown, pivot, rows_by, share, suite_tables, title_of
 
 _MEASURES = {"dacc": "DACC", "fpr": "FPR", "fnr": "FNR"}
 _ALPHAS = (0.01, 0.05)  # where the gate is marked: what it may touch of clean traffic
@@ -115,10 +115,10 @@ def _roc(found: Sequence[Shown]) -> Chart:
     graded = [one for one in found if len({row.get("p") for row in one.rows} - {None}) >= _LEVELS]
     method, k = (graded[0].cell.method, graded[0].cell.k) if graded else ("", 0)
     here = [one for one in found if (one.cell.method, one.cell.k) == (method, k)]
-    clean = [float(row["p"]) for one in here if one.cell.attack == "none" for row in one.rows]
+    by_attack = rows_by(here, "attack")
+    clean = [float(row["p"]) for row in by_attack.pop(("none",), ())]
     lines = []
-    for attack in dict.fromkeys(one.cell.attack for one in here if one.cell.attack != "none"):
-        rows = [row for one in here if one.cell.attack == attack for row in one.rows]
+    for (attack,), rows in by_attack.items():
         p = [float(row["p"]) for row in rows if row["poison"]]
         if clean and p:
             name = title_of("attacks", attack)
@@ -146,15 +146,12 @@ def _by_share(reader: str, found: Sequence[Shown]) -> Iterator[Chart]:
     titles = ", ".join(title_of("attacks", one) for one in sorted(everywhere))
     note = f"{title_of('readers', reader)}; {titles}. At 0 nobody attacks."
     x = Axis("planted texts", [(float(count), str(count)) for count in (0, *counts)])
+    by_count = rows_by(compared, "method", "planted")
     for name, said in (("attack_success", "attack success"), ("accuracy", "right answers")):
         lines = []
-        for method in dict.fromkeys(one.cell.method for one in found):
-            points = []
-            for at in (0, *counts):
-                here = [one for one in compared if one.cell.method == method]
-                rows = [row for one in here if one.cell.planted == at for row in one.rows]
-                if (value := share(rows, name)) is not None:
-                    points.append((float(at), value))
+        for (method,) in rows_by(found, "method"):
+            shares = {at: share(by_count.get((method, at), ()), name) for at in (0, *counts)}
+            points = [(float(at), value) for at, value in shares.items() if value is not None]
             if len(points) > 2:
                 lines.append(Line(title_of("defences", method), points, grey=method == "none"))
         yield Chart(f"{said.capitalize()} by planted texts", note, lines, x, Axis(said, _SHARES))
@@ -162,14 +159,12 @@ def _by_share(reader: str, found: Sequence[Shown]) -> Iterator[Chart]:
 
 def _by_k(found: Sequence[Shown]) -> Chart:
     sizes = sorted({one.cell.k for one in found})
+    by_size = rows_by([one for one in found if one.cell.method != "none"], "k", "method")
     lines = []
-    for method in dict.fromkeys(one.cell.method for one in found if one.cell.method != "none"):
-        times: dict[int, list[float]] = {}
-        for one in found:
-            if one.cell.method == method:
-                times.setdefault(one.cell.k, []).extend(float(row["ms"]) for row in one.rows)
-        if len(times) > 1:
-            points = [(float(k), median_high(times[k])) for k in sorted(times)]
+    for method in dict.fromkeys(method for _, method in by_size):
+        rows = {k: by_size[k, method] for k in sizes if (k, method) in by_size}
+        points = [(float(k), median_high(float(row["ms"]) for row in rows[k])) for k in rows]
+        if len(points) > 1:
             lines.append(Line(title_of("defences", method), points))
     x = Axis("passages, k", [(float(k), str(k)) for k in sizes], log=True)
     note = "Median of all sets, the model not counted; the passages' vectors are given."

@@ -50,13 +50,12 @@ def crossed(
     cell: Callable[[list[Row]], str],
     *,
     order: Iterable[str] = (),
-    empty: str = "",
 ) -> Table:
     """Return a table with a line and a column for each of the values that rows have.
 
     `down` has the heads of the first columns, each with what tells lines apart; `across` tells
     columns apart, and is their head. The columns of `order` come first, then those of the rows in
-    their order. `empty` stands where no row belongs.
+    their order.
     """
     cells: dict[tuple[str, ...], dict[str, list[Row]]] = {}
     found: dict[str, None] = {}
@@ -67,7 +66,7 @@ def crossed(
         line.setdefault(column, []).append(row)
     columns = [one for one in dict.fromkeys([*order, *found]) if one in found]
     lines = tuple(
-        (*head, *(cell(line[one]) if one in line else empty for one in columns))
+        (*head, *(cell(line[one]) if one in line else "" for one in columns))
         for head, line in cells.items()
     )
     return Table(title, (*down, *columns), lines)
