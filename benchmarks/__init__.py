@@ -7,7 +7,7 @@ Where to look, by what is asked:
   `defences/`, `attributors/` and `readers/`, and `report/` makes the tables and the page;
 - sections: `inline` (clean, attack), `attribution` and `cost`, started by `sections`;
 - one question each: `protocol` with `peers`, `languages`, `query_forms`, `wrapped`,
-  `false_reports`, `near_copies` and `admission`;
+  `false_reports`, `near_copies`, `holding_cost` and `admission`;
 - what the parts of the score are worth: `signal_worth` and `unseen_manner`;
 - what is shipped: `fit_class_bigram`, `fit_manner`, `fit_suspicion`, `make_calibration`,
   `fit_admission` and `make_reference`, with `samples`;

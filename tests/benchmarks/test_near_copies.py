@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from benchmarks import near_copies
+from benchmarks import holding_cost, near_copies
 from benchmarks.datasets import skerrin
 from benchmarks.near_copies import EDITS, updated
 from benchmarks.report.result import read
@@ -80,6 +80,19 @@ def test_what_is_published():
     assert timed["new"]["bytes"] <= 1_300 * timed["new"]["entries"]
     assert f"it has {100 * CONTAINED:.0f} % of the text's fingerprints" in page
     assert f"if {100 * TAKEN:.0f} % of its own" in page
+
+
+@pytest.mark.slow
+def test_the_cost_of_holding_is_measured_in_pairs(monkeypatch):
+    monkeypatch.setattr(holding_cost, "_ENTRIES", 50)
+    monkeypatch.setattr(holding_cost, "_ROUNDS", 2)
+    rows = holding_cost.run([skerrin().limited(4)])
+    assert {(row["kind"], row["passages"]) for row in rows} == {
+        (kind, passages) for kind in ("clean", "attacked") for passages in ("read before", "new")
+    }
+    assert all(row["sets"] == 4 and row["without_ms"] > 0 for row in rows)
+    (table,) = holding_cost.tables({"holding_cost": rows})
+    assert len(table.rows) == 4
 
 
 def test_what_holding_costs_is_published():
