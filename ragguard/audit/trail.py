@@ -128,6 +128,7 @@ class Keys:
         ids = [hmac.digest(secret, named, "sha256").hex()[:8] for secret in encoded]
         self._secrets = {UNSIGNED: b"", **dict(zip(ids, encoded, strict=True))}
         self._ranks = {name: rank for rank, name in enumerate(self._secrets)}
+        self.newest = next(reversed(self._secrets))  # the id of the key that signs
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Keys:
@@ -152,11 +153,6 @@ class Keys:
         if not secrets:
             raise StoreError(f"{path}, the file of {KEY_FILE}, is empty; put the trail's key there")
         return cls(secrets)
-
-    @property
-    def newest(self) -> str:
-        """The id of the key that signs."""
-        return next(reversed(self._secrets))
 
     def rank(self, name: str | None) -> int | None:
         """Return 0 for no key, 1 for the oldest, 2 for the next; None for one that is not here."""

@@ -50,7 +50,7 @@ class QuarantineWatch(Repeater):
         self._store = store
         self._polled = bool(getattr(store, "shared", True))
         self._held = {"": Quarantined()}  # by tenant; not changed, but replaced
-        self._version = -1
+        self.version = -1  # what `quarantine_version` said when the keys were last read
         self._due: float | None = None  # when an entry lapses, in seconds since 1970
         self._heard = time.monotonic()
         self.error = None
@@ -59,11 +59,6 @@ class QuarantineWatch(Repeater):
         self.refresh()
         _watches[id(self)] = self
         self._follow()
-
-    @property
-    def version(self) -> int:
-        """What `AuditStore.quarantine_version` said when the keys were last read."""
-        return self._version
 
     @property
     def age_s(self) -> float:
@@ -107,10 +102,10 @@ class QuarantineWatch(Repeater):
         """
         with self._stepping:
             version = self._store.quarantine_version()
-            if version != self._version or self._is_due():
-                changes = self._store.quarantine_changes(self._version)
+            if version != self.version or self._is_due():
+                changes = self._store.quarantine_changes(self.version)
                 self._held = _after(changes, self._held)
-                self._version = changes.version
+                self.version = changes.version
                 self._due = changes.due
             silence, self._heard = self.age_s, time.monotonic()
             if self.error is not None or self._silent:

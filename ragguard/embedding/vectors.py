@@ -35,6 +35,7 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, *, max_bytes: int = 64 * 2**20) -> None:
         self._inner = inner
+        self.name = inner.name
         self._max_bytes = max_bytes
         self._of_query = inner.embed_query if isinstance(inner, QueryEmbedder) else None
         self._rows: LRU[bytes, NDArray[np.float32]] = LRU(max_bytes)
@@ -48,10 +49,6 @@ class CachedEmbedder:
     def __reduce__(self) -> tuple[Any, ...]:
         """Have a copy begin without vectors."""
         return partial(type(self), max_bytes=self._max_bytes), (self._inner,)
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 of shape (len(texts), d), rows of length 1 (zero for a blank text).

@@ -70,6 +70,7 @@ class OnnxProxy:
         batch_tokens = _whole_or_none("batch_tokens", batch_tokens)
         folder = require_path("path", path)
         self.manifest = Manifest.read(folder)
+        self.gain_power = self.manifest.gain_power  # see `ragguard.proxy.base.gain_power`
         limit = self.manifest.max_length
         if max_length is not None and max_length > limit:
             raise InvalidInputError(
@@ -89,11 +90,6 @@ class OnnxProxy:
     def providers(self) -> list[str]:
         """The execution providers in use, best first."""
         return list(self._session.get_providers())
-
-    @property
-    def gain_power(self) -> float:
-        """What the manifest says of it (`ragguard.proxy.base.gain_power`)."""
-        return self.manifest.gain_power
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
         """Return semantic correlation and generation influence of n contexts, nats per token.
