@@ -18,7 +18,7 @@ from ragguard.knowledge.chroma import ChromaCollection
 from ragguard.knowledge.faiss import FaissIndex, Texts
 from ragguard.knowledge.langchain import LangChainStore
 from ragguard.knowledge.llama_index import LlamaIndexIndex
-from ragguard.knowledge.sources import Retriever, resolved
+from ragguard.knowledge.sources import Retriever, has, resolved
 from ragguard.passage import Passage, as_passages
 
 MAX_LIMIT = 20_000
@@ -49,7 +49,7 @@ def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None
         InvalidInputError: `source` is none of these, or `texts` come without a FAISS index or are
             missing for one.
     """
-    is_faiss = hasattr(source, "ntotal") and callable(getattr(source, "search", None))
+    is_faiss = hasattr(source, "ntotal") and has(source, "search")
     if is_faiss != (texts is not None):
         raise InvalidInputError(
             "a FAISS index holds vectors only; pass texts= (by position or by id) with it"
@@ -67,27 +67,24 @@ def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Any:
     if texts is not None:
         return FaissIndex(source, texts, embedder).retrieve
 
-    def has(*methods: str) -> bool:
-        return all(callable(getattr(source, method, None)) for method in methods)
-
-    if has("similarity_search") or has("asimilarity_search"):
+    if has(source, "similarity_search") or has(source, "asimilarity_search"):
         return LangChainStore(source).retrieve
     store = getattr(source, "vectorstore", None)
-    if callable(getattr(store, "similarity_search", None)):
+    if has(store, "similarity_search"):
         return LangChainStore(store, getattr(source, "search_kwargs", None)).retrieve
-    if has("as_retriever"):
+    if has(source, "as_retriever"):
         return LlamaIndexIndex(source).retrieve
-    if has("query_points"):
+    if has(source, "query_points"):
         raise InvalidInputError(
             "a QdrantClient holds many collections; pass "
             "ragguard.knowledge.QdrantCollection(client, name, embedder=...)"
         )
-    if has("query", "upsert", "count"):
+    if has(source, "query", "upsert", "count"):
         return ChromaCollection(source, embedder).retrieve
-    if has("retrieve"):
+    if has(source, "retrieve"):
         own = _takes(source.retrieve)
         return source.retrieve if own else Retriever(source, "retrieve").retrieve
-    if has("invoke"):
+    if has(source, "invoke"):
         return Retriever(source, "invoke").retrieve
     if callable(source) and _takes(source, unless_said=True):
         return source

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import Adapter, Vectors, resolved, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, has, resolved, vectors_of
 from ragguard.passage import Passage
 
 _NUMBER = re.compile("[0-9]{1,20}")
@@ -36,7 +36,7 @@ class QdrantCollection(Adapter):
     """
 
     def __init__(self, client: Any, name: str, *, text: str = "text", embedder: Any = None) -> None:
-        if not callable(getattr(client, "query_points", None)):
+        if not has(client, "query_points"):
             raise InvalidInputError(f"client must be a QdrantClient, not a {type(client).__name__}")
         if not resolved(client.collection_exists(name)):
             raise InvalidInputError(

@@ -38,6 +38,11 @@ All of a process's sources are awaited on this one loop: give attribution a clie
 """
 
 
+def has(source: Any, *methods: str) -> bool:
+    """Return whether a framework's object has all of these methods."""
+    return all(callable(getattr(source, method, None)) for method in methods)
+
+
 def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
     """Call a method of a framework's object, or its asynchronous twin where it has that alone."""
     for name in (method, f"a{method}"):
@@ -153,7 +158,7 @@ def _widened(retriever: Any, limit: int) -> tuple[Any, bool]:
         changes["search_kwargs"] = {**options, "k": limit}
     for name in _INNER:
         inner = getattr(retriever, name, None)
-        if callable(getattr(inner, "invoke", None)) or callable(getattr(inner, "retrieve", None)):
+        if has(inner, "invoke") or has(inner, "retrieve"):
             changes[name], inner_can = _widened(inner, limit)
             can_widen |= inner_can
     for name in _INNERS:

@@ -24,6 +24,7 @@ from ragguard.knowledge.chroma import ChromaCollection
 from ragguard.knowledge.faiss import FaissIndex
 from ragguard.knowledge.langchain import LangChainStore
 from ragguard.knowledge.llama_index import LlamaIndexIndex, LlamaIndexVectorStore
+from ragguard.knowledge.sources import has
 from ragguard.passage import Passage
 
 
@@ -62,28 +63,24 @@ def as_removable(
     Raises:
         InvalidInputError: `source` is none of these, or a FAISS index comes without `texts`.
     """
-
-    def has(*methods: str) -> bool:
-        return all(callable(getattr(source, method, None)) for method in methods)
-
-    if has("remove_ids"):
+    if has(source, "remove_ids"):
         if texts is None:
             raise InvalidInputError("a FAISS index holds vectors only; pass texts= by id with it")
         return FaissIndex(source, texts, embedder)
-    if has("get_by_ids", "delete"):
+    if has(source, "get_by_ids", "delete"):
         return LangChainStore(source)
-    if has("delete_nodes") and hasattr(source, "docstore"):
+    if has(source, "delete_nodes") and hasattr(source, "docstore"):
         return LlamaIndexIndex(source)
-    if has("delete_nodes", "get_nodes") and hasattr(source, "stores_text"):
+    if has(source, "delete_nodes", "get_nodes") and hasattr(source, "stores_text"):
         return LlamaIndexVectorStore(source, embedder)
-    if has("query_points"):
+    if has(source, "query_points"):
         raise InvalidInputError(
             "a QdrantClient holds many collections; pass "
             "ragguard.knowledge.QdrantCollection(client, name)"
         )
-    if has("upsert", "get"):
+    if has(source, "upsert", "get"):
         return ChromaCollection(source, embedder)
-    if has("remove", "add"):
+    if has(source, "remove", "add"):
         removable: Removable = source
         return removable
     raise InvalidInputError(
