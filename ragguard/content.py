@@ -79,10 +79,7 @@ def content_heads(letters: Sequence[bytes]) -> list[str]:
 
 
 def _normal(text: str) -> str | None:
-    """Return a text as its words are read; None for a long one, of which all letters count.
-
-    Some characters stand for eighteen others.
-    """
+    """Return a text as its words are read; None for a long one, of which all letters count."""
     if len(text) > MAX_CHARS and len(text := without_padding(text)) > MAX_CHARS:
         return None
     normal = text if text.isascii() else unicodedata.normalize("NFKC", _stream_safe(text))

@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING
 
 from ragguard.arguments import require_tenant, require_text
 from ragguard.attribution.result import Attribution
-from ragguard.audit.answers import answer_of
-from ragguard.background.reports import MAX_PASSAGES, as_event, as_text, said, said_or_type
+from ragguard.background.reports import (
+    MAX_PASSAGES,
+    answer_of,
+    as_event,
+    as_text,
+    said,
+    said_or_type,
+)
 from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,

@@ -10,10 +10,7 @@ from ragguard.fork import follow_forks
 
 
 class QuietLog:
-    """Logs at INFO, a burst at once and then a line a second; the next line says what was left out.
-
-    Safe to share between threads.
-    """
+    """Logs at INFO, a burst and then a line a second; the next line says what was left out."""
 
     def __init__(self, logger: logging.Logger, *, burst: int = 20) -> None:
         self._logger = logger

@@ -24,9 +24,7 @@ _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})  # what holds not
 class RecentPassages:
     """What the generator saw for the most recent queries. Safe to share between threads.
 
-    Args:
-        max_bytes: How many bytes queries and passages of all tenants may take together; whichever
-            tenant has most loses its oldest. What is larger by itself is not remembered.
+    All tenants' take `max_bytes` at most; whichever tenant has most loses its oldest.
     """
 
     def __init__(self, max_bytes: int = 64_000_000) -> None:

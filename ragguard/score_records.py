@@ -38,10 +38,7 @@ def record_of(decision: Decision, query: str) -> ScoredQuery | None:
 
 
 def question_hash(query: str) -> str:
-    """Return 16 hex digits of a question's content words, whatever their order.
-
-    The cheapest ways to ask the same again are to shuffle, and to vary function words.
-    """
+    """Return 16 hex digits of a question's content words: shuffling changes nothing."""
     words = " ".join(sorted(tokenize_query(query).content)).encode("utf-8", "surrogatepass")
     return blake2b(words, digest_size=8).hexdigest()
 

@@ -7,11 +7,16 @@ The conformal p-values (Vovk, Gammerman and Shafer 2005) are counted among the c
 many knowledge bases; joined by a weighted Bonferroni test they keep P(p <= alpha) <= alpha for a
 clean passage of such a base. A sign that more than a few of the passages at hand show is their way
 of writing, and refuses nothing.
+
+What is refused is proposed to a person. Whoever plants a text may end it in what honest pages say
+as well: a licence, a footer, a notice on cookies. Once it is confirmed, copies of it are recognised
+by its parts, so by what no admitted passage says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
@@ -21,9 +26,13 @@ import numpy as np
 from ragguard.admission.base import Base, Floats, shipped_base, shipped_shares
 from ragguard.admission.batch import Batch
 from ragguard.arguments import require_share
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStore
 from ragguard.content import content_key
+from ragguard.inline.fingerprints import fingerprints, said_elsewhere, signature
 from ragguard.inline.quarantined import Quarantined
 from ragguard.passage import Passage
+
+logger = logging.getLogger(__name__)
 
 Status = Literal["admitted", "review", "refused"]
 
@@ -36,7 +45,11 @@ REVIEW = 5.0
 FEWEST = 200
 """Passages that tell what is usual among them."""
 
+MOST_WAITING = 10_000
+"""Proposals that may wait for a person before no more are added."""
+
 _AT_ONCE = 512  # passages
+_PROPOSED_AT_ONCE = 2_000  # for which what was admitted is read once
 _COMMON = 0.02  # of the passages at hand
 _HIGHEST = 0.99  # p-value of what is worth a look
 
@@ -64,8 +77,7 @@ def p_values(
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return the p-value of every sign of n passages, and the signs: float64 of shape (n,) by name.
 
-    `base` is the knowledge base that they are to join, None if they are all of it. Counted are the
-    passages of `clean`, None for the shipped ones.
+    `base` is as in `judged`. Counted are the passages of `clean`, None for the shipped ones.
     """
     clean = clean or shipped_base()
     own = base or (batch.base if len(batch) >= FEWEST else None)
@@ -203,3 +215,50 @@ def _standing(passages: Sequence[Passage], held: Quarantined) -> Iterator[tuple[
         if copy is not None:
             said = f"it is an edited copy of {copy.key[:12]}, which is in quarantine"
             yield row, Admission(passages[row].id, "refused", 0.0, (said,))
+
+
+def propose(
+    store: QuarantineStore,
+    found: Iterable[tuple[Admission, Passage]],
+    beside: Callable[[], Iterable[str]] = tuple,
+) -> int:
+    """Put what `judged` refused to a person, and return how many are new to the store.
+
+    What the store knows already stays as it is: what a person has decided above all. Where
+    `MOST_WAITING` proposals wait, more are not added, and the log says so: a later call adds them.
+    `beside` returns the texts that were admitted with them, anew each time. Raises `StoreError`.
+    """
+    refused = (one for one in found if one[0].status == "refused")
+    if not (part := list(islice(refused, _PROPOSED_AT_ONCE))):
+        return 0
+    room, new = MOST_WAITING - store.quarantine_counts().get("proposed", 0), 0
+    while part and new < room:
+        now, later = part[: room - new], part[room - new :]
+        new += store.add_quarantine(_entries(now, beside))  # what is known takes no room
+        part = later or list(islice(refused, _PROPOSED_AT_ONCE))
+    if left_out := len(part) + sum(1 for _ in refused):
+        logger.error(
+            "%d proposals wait for a person, so %d refused passages are not proposed; decide with "
+            "`ragguard quarantine confirm` and `reject`, and scan again",
+            *(MOST_WAITING, left_out),
+        )
+    return new
+
+
+def _entries(
+    refused: list[tuple[Admission, Passage]], beside: Callable[[], Iterable[str]]
+) -> list[QuarantineEntry]:
+    # One by one: all of their letters may take a gigabyte.
+    own = [fingerprints([passage.text]).distinct(0) for _, passage in refused]
+    said = said_elsewhere(np.unique(np.concatenate(own)), beside(), lambda _: True)
+    return [
+        QuarantineEntry(
+            key=content_key(passage.text),
+            passage_id=passage.id,
+            text=passage.text,
+            reason=f"refused at admission: {'; '.join(admission.reasons)}",
+            status="proposed",
+            signature=signature(passage.text, said=said) if len(said) else None,
+        )
+        for admission, passage in refused
+    ]

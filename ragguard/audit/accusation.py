@@ -53,7 +53,7 @@ def decided_all(
 ) -> tuple[list[Accused], list[Change]]:
     """Return what becomes of a tenant's accusations, and what the trail is to tell of it.
 
-    The store has `known` by their keys; what it is to keep is added, and counted in `load`.
+    What the store has is `known` by its keys; what it is to keep is added to that.
     """
     found, told = [], []
     for accusation in accusations:
@@ -72,10 +72,7 @@ def decided_all(
 def decided(
     new: QuarantineEntry, known: QuarantineEntry | None, limits: Limits, load: Load, now: datetime
 ) -> Accused:
-    """Return what becomes of an accusation, and count it in `load`.
-
-    It is "quarantined" if its evidence suffices, else "proposed"; the store has `known` of its key.
-    """
+    """Return what becomes of an accusation, and count it in `load`; of its key there is `known`."""
     if known is not None and known.status not in ("proposed", "lapsed"):
         return Accused(known)
     proposal = replace(new, status="proposed")

@@ -68,14 +68,10 @@ def _epoch_now_postgresql(element: Any, compiler: Any, **kw: Any) -> str:  # noq
 
 
 class Base(DeclarativeBase):
-    """The audit store's own tables; the prefix keeps them apart in a database that is shared.
-
-    Attributes:
-        record: The dataclass that a row is kept for; fields of a column's name are that column.
-    """
+    """The audit store's own tables; the prefix keeps them apart in a database that is shared."""
 
     type_annotation_map: ClassVar = {str: AnyText, datetime: UtcDateTime, float: Double}
-    record: ClassVar[Any]
+    record: ClassVar[Any]  # the dataclass of a row; fields of a column's name are that column
 
     @classmethod
     def shared(cls, source: object) -> dict[str, Any]:

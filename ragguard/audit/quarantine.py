@@ -35,7 +35,7 @@ def utc_now() -> datetime:
 
 
 def as_utc(moment: datetime) -> datetime:
-    """Return the same moment in UTC; one without a timezone is taken to be UTC already.
+    """Return the same moment in UTC, in which one without a timezone is taken to be already.
 
     Raises `InvalidInputError` for what is no datetime, or outside of the calendar in UTC.
     """

@@ -33,9 +33,9 @@ _version = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), pr
 
 
 def schema_version(session: Session) -> str | None:
-    """Return the schema of the tables that are there, "" if none says so, None if there are none.
+    """Return the schema of the tables that are there, None if there are none, "" if none says so.
 
-    Tables that say nothing were made by ragguard before its first release.
+    Those of the last kind were made by ragguard before its first release.
     """
     there = inspect(session.connection())
     # This one first: another process may make all of them between the two looks.

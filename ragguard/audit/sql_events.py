@@ -188,10 +188,7 @@ def _by_turn(*columns: Any) -> Select[Any]:
 def _claimable(
     session: Session, passageless: Collection[str] | None, tenant: str
 ) -> list[Select[Any]]:
-    """Return the selections that find an event now, the one with the earliest turn first.
-
-    Each reads an index up to its first hit, and takes no lock.
-    """
+    """Return the selections that find an event now, the earliest turn first; none takes a lock."""
     first = _by_turn(EventRow.seq)
     if tenant:
         first = first.where(EventRow.tenant == tenant)

@@ -9,7 +9,7 @@ from sqlalchemy import Select, false, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.audit.accusation import HOUR, Load, decided_all
-from ragguard.audit.allow_list import Allowance, Standing
+from ragguard.audit.allow_list import Allowance
 from ragguard.audit.database import Database, insert_into, next_version, set_version
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
 from ragguard.audit.encoding import from_json
@@ -29,7 +29,6 @@ from ragguard.audit.quarantine import (
 )
 from ragguard.audit.records import TenantViews
 from ragguard.audit.sql_records import append
-from ragguard.audit.sql_standing import standing
 from ragguard.audit.trail import of_allowance, of_entry, of_lapse
 from ragguard.audit.watch import announce
 
@@ -212,10 +211,6 @@ class SqlQuarantine(TenantViews):
         newest = mine.order_by(AllowanceRow.created_at.desc(), AllowanceRow.seq.desc())
         with self._database.read() as session:
             return [row.to_allowance() for row in session.scalars(newest)]
-
-    def standing(self) -> list[tuple[str, Standing]]:
-        with self._database.read() as session:
-            return [*standing(session, QuarantineRow), *standing(session, AllowanceRow)]
 
     @property
     def _mine(self) -> Select[QuarantineRow]:

@@ -164,10 +164,7 @@ class Keys:
 
 
 def next_rows(last: TrailRow | None, changes: Iterable[Change], keys: Keys) -> list[TrailRow]:
-    """Return the rows that tell of `changes`, to be added after `last`.
-
-    Raises `StoreError` where that is signed with a key that is not here.
-    """
+    """Return the rows that tell of `changes` after `last`; `StoreError` if its key is not here."""
     if last is not None and keys.rank(last.key) is None:
         raise StoreError(
             f"the trail's last row is signed with key {last.key!r}, which this process does not "

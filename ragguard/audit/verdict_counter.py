@@ -127,10 +127,7 @@ def sampled(scored: Sequence[ScoredQuery], size: int = SAMPLE_SIZE) -> list[Scor
 def retained(
     scored: Sequence[ScoredQuery], *, sample: int, recent: int, scorers: Set[str]
 ) -> list[ScoredQuery]:
-    """Return what a store keeps, in order; see `AuditStore.add_scores`.
-
-    Of scorers that are none of `scorers` it is everything.
-    """
+    """Return what `AuditStore.add_scores` keeps, in order, and all that is of no such scorer."""
     kept = {id(record) for record in scored if record.scorer not in scorers}
     for scorer in scorers:
         mine = [record for record in scored if record.scorer == scorer]

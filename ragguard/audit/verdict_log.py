@@ -32,10 +32,7 @@ _SHOWN_PASSAGES, _SHOWN_CHARS = 3, 80
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict on its way into the log, with what it was about.
-
-    Attributes as in `VerdictRecord`, but for `passages`, which are all of the set in rank order.
-    """
+    """A verdict on its way into the log, as in `VerdictRecord`, with all passages in rank order."""
 
     query: str
     question: str

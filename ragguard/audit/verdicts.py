@@ -106,18 +106,14 @@ class VerdictStore(Protocol):
     """The part of an `AuditStore` that keeps verdicts; raises its errors."""
 
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
-        """Store verdicts, oldest first; keep the newest `keep` of each tenant, of the last `days`.
-
-        One with the id of another is left out.
-        """
+        """Store those with new ids; keep the newest `keep` of each tenant, of the last `days`."""
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
     ) -> list[VerdictRecord]:
-        """Return the newest verdicts first, `limit` at most.
+        """Return the newest verdicts first, `limit` at most; such as were recorded `before` then.
 
-        `before`: only those recorded before that moment. `passage_id`: only those in which that
-        passage was not simply kept.
+        With `passage_id` only those in which that passage was not simply kept.
         """
 
     def verdict(self, verdict_id: str) -> VerdictRecord:

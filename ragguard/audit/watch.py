@@ -30,13 +30,9 @@ class QuarantineWatch(Repeater):
 
     A thread asks the store for what is new, ten times a second; what is changed in this process is
     fetched at once by whoever changes it. The filter waits for neither, however slow the store is.
-
-    Attributes:
-        place: Where the store is, or "" if it does not say.
-        error: Why the last look at the store failed, or None.
     """
 
-    error: str | None
+    error: str | None  # why the last look at the store failed
 
     def __init__(self, store: AuditStore, interval_s: float = 0.1) -> None:
         """Load the keys and begin to watch, with so many seconds between two polls.

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.allow_list import as_allowed
-from ragguard.audit.answers import was_given
 from ragguard.audit.quarantine import Accused, QuarantineEntry
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
 from ragguard.background.policy import Policy, as_policy
-from ragguard.background.reports import NO_TEXT
+from ragguard.background.reports import NO_TEXT, was_given
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
@@ -47,10 +46,7 @@ class EventProcessor(Protocol):
     """What a worker does with an event: `EventAttributor`, or what looks on while that does it."""
 
     def attribute(self, event: Event) -> Attribution:
-        """Return the event's attribution; whatever is raised is a failed attempt.
-
-        An `InvalidInputError` is the last one: what was handed over stays wrong.
-        """
+        """Return the event's attribution; `InvalidInputError` ends it, others fail an attempt."""
 
     def quarantine(self, event: Event, attribution: Attribution) -> object:
         """Quarantine or propose what is responsible; once must be as good as twice."""

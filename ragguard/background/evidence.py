@@ -210,10 +210,7 @@ def found_beside(
 
 
 def _in_words(part: str) -> str:
-    """Return a stretch as a search can find its page, in the words that a signature reads.
-
-    Of what is spelled out letter by letter no search finds the page: it is left out.
-    """
+    """Return a stretch as a search can find its page, in the words that a signature reads."""
     words = _NO_WORDS.sub(" ", lettered(respelled(strip_markup(part), FOLDED_WORDS)))
     listed = class_bigram().classes
     words = _WITH_DIGITS.sub(
@@ -223,10 +220,7 @@ def _in_words(part: str) -> str:
 
 
 def _stretches(text: str) -> list[str]:
-    """Return the stretches of what a signature reads of a text, without those that repeat others.
-
-    What is said again and again has no more fingerprints than what is said once.
-    """
+    """Return the stretches that a signature reads of a text, without those that repeat others."""
     read = signed_part(text)
     parts = [read[at : at + _STRETCH] for at in range(0, len(read), _STRETCH)]
     parts = [part for part in parts if part.strip()]

@@ -38,12 +38,6 @@ class Outbox:
 
     Settled is an event that is done or has failed for good. Safe to share between threads; the
     child of a fork begins with an empty one. What is left when the interpreter exits is saved then.
-
-    Attributes:
-        closed: Whether nothing more is taken.
-        work: Set when there is something to save.
-        saved: Set whenever events are in the store; cleared by whoever waits for it.
-        stop: Set when nothing more is to be done.
     """
 
     def __init__(self, store: AuditStore, max_events: int, counter: VerdictCounter | None) -> None:
@@ -64,6 +58,7 @@ class Outbox:
         self._passageless: Turns[Address] = Turns()  # events not known to be settled
         self._settled = 0
         self._at_once = _BATCH
+        # Something is to be saved; was, cleared by whoever waits for it; and all is to end.
         self.work, self.saved, self.stop = (threading.Event() for _ in range(3))
         self.thread: threading.Thread | None = None
 

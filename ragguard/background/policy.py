@@ -31,7 +31,7 @@ class Policy(Limits):
     """What becomes of the passages that an attribution holds responsible.
 
     A report is a claim, and whoever chooses question and response can aim it: what goes beyond the
-    limits, which are for "auto" alone but for that of `proposals`, is proposed.
+    `Limits`, which are for "auto" alone but for that of `proposals`, is proposed.
 
     Attributes:
         name: "observe": nothing. "review": they are proposed, and a person confirms or rejects
@@ -43,7 +43,6 @@ class Policy(Limits):
             (`ragguard.inline.marks`).
         answered_only: Whether nothing is attributed but reports of answers that `Guard.answered`
             recorded in the day before.
-        quorum, per_reporter, per_hour, days, proposals, weights: As in `Limits`.
 
     Raises:
         InvalidInputError: There is no such policy, or a number is not positive.

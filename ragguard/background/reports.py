@@ -1,4 +1,4 @@
-"""From a report to its event.
+"""From a report to its event, and how an answer is known again when somebody reports it.
 
 What a report says is of any length, so each part of an event has a limit. A question and a
 response keep both of their ends, where most is asked and claimed. A passage, and its metadata, is
@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from numbers import Real
 
 from ragguard.audit.fair_queueing import lane_of
-from ragguard.audit.records import Event
+from ragguard.audit.records import ANSWER_DAY, Answer, AuditStore, Event
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage, text_digest
 from ragguard.recent_passages import light
@@ -138,3 +139,27 @@ def _fitting(passages: Sequence[Passage], cut: list[str]) -> tuple[Passage, ...]
     if without:
         cut.append(f"metadata: of {without} passages")
     return tuple(kept)
+
+
+def answer_of(query: str, response: str, passages: Sequence[Passage], key: bytes) -> Answer:
+    """Return the hashes of an answer, under a key of 32 bytes."""
+    texts = [" ".join(text.casefold().split()) for text in (query, response)]
+    # The length says where the question ends.
+    given = f"{len(texts[0])}\n{texts[0]}{texts[1]}".encode("utf-8", "surrogatepass")
+    # The very texts: where a question mark stands is a mark of an attack, and no part of a key.
+    seen = {text_digest(passage.text) for passage in passages}
+    return Answer(
+        blake2b(given, digest_size=16, key=key).hexdigest(),
+        frozenset(blake2b(one, digest_size=8, key=key).hexdigest() for one in seen),
+    )
+
+
+def was_given(store: AuditStore, event: Event) -> bool:
+    """Return whether `Guard.answered` recorded an event's answer in the day before.
+
+    It may name fewer passages than the generator saw, and none that it did not see.
+    """
+    mine = store.of_tenant(event.tenant or None)
+    told = answer_of(event.query, event.response, event.passages, mine.answer_key())
+    given = mine.answers(told.digest, since=event.created_at - ANSWER_DAY)
+    return any(told.passages <= one.passages for one in given)

@@ -38,10 +38,7 @@ def rest_s(used_s: float) -> float:
 
 @contextmanager
 def shared_interpreter() -> Iterator[None]:
-    """Let threads take shorter turns, in the whole process, until the end of the block.
-
-    Python's own interval is set back by the last block that ends; one that is shorter stays.
-    """
+    """Let threads of the process take shorter turns until the last such block ends."""
     global _working, _usual_s
     with _lock:
         _working += 1

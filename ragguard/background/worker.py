@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 
 from ragguard.arguments import require_positive
 from ragguard.audit.records import AuditStore, Event
@@ -27,8 +28,12 @@ from ragguard.fork import follow_forks
 logger = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False)
 class Worker:
     """Persists submitted events and attributes every open event of the store, one at a time.
+
+    Its threads start with the first `submit`, `wait` or `start`. A number that is not positive
+    raises `InvalidInputError`.
 
     Two daemon threads do the work, so that an event is safe in the store even while a long
     attribution runs: one persists what `submit` took, which is in `outbox`, the other claims and
@@ -41,55 +46,27 @@ class Worker:
     number of the attempt is the fencing token of what it writes.
     """
 
-    def __init__(
-        self,
-        store: AuditStore,
-        attributor: EventProcessor,
-        *,
-        skip_without_passages: bool = False,
-        counter: VerdictCounter | None = None,
-        queries_come: Callable[[], bool] = lambda: False,
-        on_idle: Callable[[], object] = lambda: None,
-        max_attempts: int = 3,
-        max_starts: int = 10,
-        lease_s: float = 60.0,
-        poll_s: float = 0.5,
-        max_unsaved: int = 1000,
-    ) -> None:
-        """Make a worker; its threads start with the first `submit`, `wait` or `start`.
+    store: AuditStore  # of events and attributions; of a tenant's, its own are attributed
+    attributor: EventProcessor
+    _: KW_ONLY
+    # Whether events that bring no passages and were submitted elsewhere are left to a worker that
+    # can search the knowledge base.
+    skip_without_passages: bool = False
+    counter: VerdictCounter | None = None  # of the reports that were lost
+    queries_come: Callable[[], bool] = lambda: False  # to this process: it rests after each event
+    on_idle: Callable[[], object] = lambda: None  # called when there is no event to attribute
+    max_attempts: int = 3  # that fail before the event has failed for good
+    max_starts: int = 10  # of an event, until it is tried again: one may kill every worker
+    # Seconds after which the event of a worker that died is claimed anew; renewed when a third of
+    # it is over. For as long a failing store is tried again.
+    lease_s: float = 60.0
+    poll_s: float = 0.5  # seconds between two looks for events of other processes
+    max_unsaved: int = 1000  # events held in memory until the store has them
 
-        Args:
-            store: Where events and attributions are kept; of a tenant's, its own are attributed.
-            attributor: Attributes events and quarantines what is responsible.
-            skip_without_passages: Whether events that bring no passages and were submitted
-                elsewhere are left to a worker that can search the knowledge base.
-            counter: Counts the reports that were lost.
-            queries_come: Whether this process answers queries just now; the worker then rests
-                after each event.
-            on_idle: Called whenever there is no event to attribute.
-            max_attempts: How many attempts fail before the event has failed for good.
-            max_starts: How often an event is begun at most, until somebody has it tried again: one
-                that kills every worker must not do so for ever.
-            lease_s: Seconds after which the event of a worker that died is claimed anew; renewed
-                when a third of it is over. For as long a failing store is tried again.
-            poll_s: Seconds between two looks for events of other processes.
-            max_unsaved: How many events are held in memory until the store has them.
-
-        Raises:
-            InvalidInputError: A number is not positive.
-        """
-        require_positive(max_attempts=max_attempts, max_starts=max_starts, max_unsaved=max_unsaved)
-        require_positive(lease_s=lease_s, poll_s=poll_s)
-        self._store = store
-        self._attributor = attributor
-        self._skip_without_passages = skip_without_passages
-        self._queries_come = queries_come
-        self._on_idle = on_idle
-        self._max_attempts = max_attempts
-        self._max_starts = max_starts
-        self._lease_s = lease_s
-        self._poll_s = poll_s
-        self.outbox = Outbox(store, max_unsaved, counter)
+    def __post_init__(self) -> None:
+        for name in ("max_attempts", "max_starts", "max_unsaved", "lease_s", "poll_s"):
+            require_positive(**{name: getattr(self, name)})
+        self.outbox = Outbox(self.store, self.max_unsaved, self.counter)
         self._begin()
         follow_forks(self)
 
@@ -131,7 +108,7 @@ class Worker:
     def wait(self, event_id: str, timeout: float | None = None, *, tenant: str = "") -> bool:
         """Start the threads, and wait for a tenant's event as `Outbox.wait` does."""
         self.start()
-        return self.outbox.wait((tenant, event_id), timeout, poll_s=self._poll_s)
+        return self.outbox.wait((tenant, event_id), timeout, poll_s=self.poll_s)
 
     def close(self, timeout: float | None = 10.0) -> bool:
         """Persist what is not yet persisted, let a running attribution end, stop the threads.
@@ -168,7 +145,7 @@ class Worker:
             self.outbox.saved.clear()
 
         # A new thread that goes to work at once keeps its starter, a `submit`, from going on.
-        idle(self._poll_s)
+        idle(self.poll_s)
         self._attribute_until(self.outbox.stop, idle)
 
     def _attribute_until(self, stop: threading.Event, idle: Callable[[float], object]) -> None:
@@ -178,7 +155,7 @@ class Worker:
                 event = self._claim()
                 if event is None:
                     self.outbox.forget_settled()
-                    self._on_idle()
+                    self.on_idle()
             except Exception as error:  # whatever the store raises, the worker must live on
                 if not backoff.failing:
                     logger.warning("no events can be claimed, the store fails: %s", error)
@@ -186,33 +163,33 @@ class Worker:
                 continue
             backoff = Backoff()
             if event is None:
-                idle(self._poll_s)
+                idle(self.poll_s)
                 continue
             began = time.thread_time()
             if not self._attempt(event, stop):
-                idle(self._poll_s)  # what failed now would likely fail again at once
-            if self._queries_come():
+                idle(self.poll_s)  # what failed now would likely fail again at once
+            if self.queries_come():
                 stop.wait(rest_s(time.thread_time() - began))
 
     def _claim(self) -> Event | None:
-        passageless = self.outbox.passageless() if self._skip_without_passages else None
-        return self._store.claim_event(lease_s=self._lease_s, passageless=passageless)
+        passageless = self.outbox.passageless() if self.skip_without_passages else None
+        return self.store.claim_event(lease_s=self.lease_s, passageless=passageless)
 
     def _attempt(self, event: Event, stop: threading.Event) -> bool:
         """Attribute a claimed event; False when that failed, True when the event is settled."""
-        if event.attempts - event.attempts_before > self._max_starts:
+        if event.attempts - event.attempts_before > self.max_starts:
             reason = event.error or "the process died or was stopped each time"
-            given_up = f"given up after {self._max_starts} starts: {reason}"
+            given_up = f"given up after {self.max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)
         try:
             with self._lease(event) as is_lost, shared_interpreter():
-                found = self._attributor.attribute(event)
+                found = self.attributor.attribute(event)
                 if is_lost():
                     return _give_way(event)
                 # An attribution may have cost minutes: it waits for a store that is down.
-                insist(stop, self._lease_s, self._attributor.quarantine, event, found)
-                finish, attempt = self._store.finish_event, event.attempts
-                if not insist(stop, self._lease_s, finish, event.id, found, attempt=attempt):
+                insist(stop, self.lease_s, self.attributor.quarantine, event, found)
+                finish, attempt = self.store.finish_event, event.attempts
+                if not insist(stop, self.lease_s, finish, event.id, found, attempt=attempt):
                     return _give_way(event)
         except Exception as error:
             # What was handed over stays wrong, however often it is tried.
@@ -231,15 +208,15 @@ class Worker:
 
         def is_lost() -> bool:
             try:
-                return not self._store.renew_lease(
-                    event.id, lease_s=self._lease_s, attempt=event.attempts
+                return not self.store.renew_lease(
+                    event.id, lease_s=self.lease_s, attempt=event.attempts
                 )
             except Exception as error:  # what is written at the end is fenced as well
                 logger.warning("the lease of event %s is not renewed: %s", event.id, error)
                 return False
 
         def renew() -> None:
-            while not ended.wait(self._lease_s / 3) and not is_lost():
+            while not ended.wait(self.lease_s / 3) and not is_lost():
                 pass
 
         thread = threading.Thread(target=renew, name="ragguard-lease", daemon=True)
@@ -260,14 +237,14 @@ class Worker:
         counts: bool = True,
     ) -> bool:
         failures = event.failures + int(counts)
-        final = hopeless or failures >= self._max_attempts
+        final = hopeless or failures >= self.max_attempts
         logger.warning(
             "attempt %d to attribute event %s failed, with %d of %d failures: %s",
-            *(event.attempts, event.id, failures, self._max_attempts, error),
+            *(event.attempts, event.id, failures, self.max_attempts, error),
         )
         try:
             how = {"final": final, "counts": counts, "attempt": event.attempts}
-            changed = insist(stop, self._lease_s, self._store.fail_event, event.id, error, **how)
+            changed = insist(stop, self.lease_s, self.store.fail_event, event.id, error, **how)
         except RagguardError as failure:
             logger.error("event %s stays claimed until its lease ends: %s", event.id, failure)
             return False

@@ -43,8 +43,7 @@ def complain(message: str) -> None:
 def write_json(value: Any, file: IO[str] | None = None, *, indent: int | None = 2) -> None:
     """Write a JSON document to a file or stdout, and flush it; with None for `indent` in one line.
 
-    It is ASCII: other characters are escaped, so that lone surrogates survive and the reader's
-    locale does not matter.
+    In ASCII: lone surrogates survive, and the reader's locale does not matter.
     """
     typer.echo(json.dumps(_plain(value), indent=indent, allow_nan=False), file=file)
 

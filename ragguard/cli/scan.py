@@ -170,10 +170,7 @@ def write_report(
     counts: Mapping[str, int],
     found: Iterable[tuple[Admission, Passage]],
 ) -> None:
-    """Write the report, row by row.
-
-    `counts` says how many passages have which status; `found` are those that are worth a look.
-    """
+    """Write the report of `counts` by status, and of the passages that are worth a look."""
     told = ", ".join(f"{count:,} {status}" for status, count in counts.items())
     file.write(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'

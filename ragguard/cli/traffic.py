@@ -62,11 +62,7 @@ def require_other(path: Path, option: str, source: str) -> None:
 
 
 def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[Retrieval]:
-    """Yield every line's `Retrieval` as soon as the line is complete.
-
-    `stream` is what `opened_traffic(source)` gave. With `progress` a bar is drawn on stderr if that
-    is a terminal.
-    """
+    """Yield each line of what `opened_traffic(source)` gave; with `progress` under a bar."""
     name = "<stdin>" if source == "-" else source
     total = None if source == "-" else Path(source).stat().st_size or None
     for line in read_with_bar(stream, name, total=total, counted="queries", progress=progress):
@@ -81,10 +77,7 @@ def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[R
 def read_with_bar(
     stream: BinaryIO, name: str, *, total: int | None, counted: str, progress: bool = True
 ) -> Iterator[Line]:
-    """Yield every line as soon as it is complete, with a bar as `read_traffic` draws it.
-
-    The stream has `total` bytes, if that is known; `counted` says in words what its lines are.
-    """
+    """Yield every line of `total` bytes, None if unknown, under a bar that counts what is named."""
     lines = read_lines(stream, name)
     if not (progress and sys.stderr.isatty()):
         yield from lines

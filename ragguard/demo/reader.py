@@ -58,7 +58,7 @@ class Answer:
 class ExtractiveReader:
     """Answers by answer type, closeness to the question's words, and agreement of passages.
 
-    How rare words are is learned once, from the texts of `background`; without any, all are alike.
+    How rare words are is learned from the texts of `background`; without any, all are alike.
     """
 
     def __init__(self, background: Iterable[str] = ()) -> None:

@@ -21,10 +21,7 @@ _BY_FIRST = frozenset(("LayerNormalization", "MatMul", "Pow", "ReduceMean"))
 
 
 def write_weights(source: Path, out: Path, precision: Precision) -> None:
-    """Write the graph rewritten for speed, with large weights in fp16 if so asked.
-
-    With "fp16-weights" they become fp32 again when the graph is loaded.
-    """
+    """Write the graph rewritten for speed; for "fp16-weights" large weights until it is loaded."""
     import onnx
 
     model = onnx.load(str(source))

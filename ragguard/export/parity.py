@@ -74,10 +74,7 @@ class Gate(Parity):
         return out
 
     def is_clear(self, parity: Parity) -> bool:
-        """Return True if more events would hardly change whether `parity` passes.
-
-        Others are blamed, or the scores' error is ten times off its limit, to whichever side.
-        """
+        """Return True if more events would hardly change whether `parity` passes."""
         if any(failure.startswith("same_blame") for failure in self.failures(parity)):
             return True
         error, limit = parity.relative_error, self.relative_error

@@ -43,11 +43,7 @@ _FEWEST = 4  # events before the answer can be clear: one of each kind of `demo_
 
 
 class TorchProxy:
-    """A causal language model of transformers as a proxy.
-
-    Takes the model's own forward pass with all its logits, so that nothing of the scoring graph is
-    taken for granted.
-    """
+    """A causal language model of transformers as a proxy, by its own forward pass and logits."""
 
     def __init__(self, model: Any, encoder: PromptEncoder, gain_power: float = 1.0) -> None:
         self._model = model

@@ -113,10 +113,7 @@ def as_passage(document: Any, score: float | None = None) -> Passage:
 
 
 class Retriever:
-    """A framework's retriever that hides its vector store, asked for more than its k on a copy.
-
-    Its search is a method "invoke" (LangChain) or "retrieve" (LlamaIndex).
-    """
+    """A framework's retriever, which `invoke` or `retrieve` asks for more than its k on a copy."""
 
     def __init__(self, retriever: Any, method: str) -> None:
         self._retriever = retriever
@@ -124,10 +121,7 @@ class Retriever:
         self._has_warned = False
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return at most `limit` passages.
-
-        A retriever without a k finds as many as it likes; that there may be more is logged once.
-        """
+        """Return at most `limit` passages; that there may be more is logged once."""
         wide, can_widen = _widened(self._retriever, limit)
         found = [as_passage(document) for document in ask(wide, self._method, query)]
         if len(found) < limit and not can_widen and not self._has_warned:
@@ -142,11 +136,7 @@ class Retriever:
 
 
 def _widened(retriever: Any, limit: int) -> tuple[Any, bool]:
-    """Return a copy of a retriever that answers `limit` passages, and whether its k could be told.
-
-    So are the retrievers inside it (LangChain's ensemble and compression, LlamaIndex's fusion and
-    auto-merging).
-    """
+    """Return a retriever and those inside it with a k of `limit`, and whether that was possible."""
     sizes = ((name, getattr(retriever, name, None)) for name in _SIZES)
     known = {name: size for name, size in sizes if isinstance(size, int)}
     changes: dict[str, Any] = {name: limit for name, size in known.items() if size < limit}
@@ -183,10 +173,7 @@ def for_similarity(options: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 class Vectors:
-    """What filled a knowledge base with vectors, each at its own length.
-
-    The rest of ragguard scales every vector to length 1; a knowledge base may rank by distances.
-    """
+    """What filled a knowledge base with vectors, each at its own length, as distances need it."""
 
     def __init__(self, embedder: Any) -> None:
         known = as_embedder(embedder)

@@ -109,8 +109,7 @@ class OnnxGenerator:
     def read(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """Return the logits of the token after `ids`, float32 array of shape (vocabulary,).
 
-        A beginning that `ids` share with the last ones is not read again. Not safe to share between
-        threads.
+        A beginning shared with the last `ids` is not read again. Not safe between threads.
         """
         same = sum(takewhile(bool, map(eq, ids, self._read)))
         done = min(same, len(ids) - 1)  # the last token is read in any case, for what follows it

@@ -71,10 +71,7 @@ class Enhancer:
         return self._proxy(query, answer, await self._model.agenerate(prompt))
 
     def add(self, base: Removable, query: str, answer: str) -> Passage:
-        """Write a text, put its proxy into the knowledge base and return the proxy.
-
-        A second answer to the same query replaces the first. Raises the errors of `write`.
-        """
+        """Write a text, put its proxy in, in place of one of the same query, and return it."""
         proxy = self.write(query, answer)
         base.add([proxy])
         return proxy
@@ -88,8 +85,8 @@ class Enhancer:
     def take_out(self, passages: Sequence[str | Passage]) -> tuple[list[Passage], list[Passage]]:
         """Return (enhancements, the rest), both in rank order.
 
-        An enhancement has the id and score of the proxy that was retrieved and the text that
-        states the answer. A passage without a valid signature belongs to the rest.
+        Enhancements have the id and score of the proxy that was retrieved, and the text that states
+        the answer; a proxy needs a valid signature.
         """
         enhancements: list[Passage] = []
         rest: list[Passage] = []

@@ -29,11 +29,7 @@ from ragguard.passage import Passage
 
 
 class Removable(Protocol):
-    """A knowledge base from which passages can be taken out by id.
-
-    One that has `find(ids)` as well, which returns the passages with these ids, is asked before
-    anything is taken out.
-    """
+    """A knowledge base from which passages can be taken out by id; `find(ids)` is asked before."""
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         """Take out the passages with these ids and return those that were there, as they were."""

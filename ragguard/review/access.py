@@ -164,10 +164,7 @@ class Access:
     def person(
         self, session: str, address: str, header: Callable[[str], Sequence[str]]
     ) -> Person | None:
-        """Return who a request comes from, or None.
-
-        `session` is what its cookie says, or ""; `header` gives the values of one of its headers.
-        """
+        """Return who a request comes from, by its cookie `session` or its headers, or None."""
         if self._proxy is not None:
             name = self._proxy.names(address, header(self._proxy.header))
             if name is not None:

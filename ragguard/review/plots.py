@@ -61,10 +61,7 @@ def by_day(
     alpha: float,
     calibration: Calibration | None = None,
 ) -> list[Day]:
-    """Return the last `DAYS` days up to `today`, UTC, oldest first as the scores are.
-
-    Alpha and calibration are those of the guards; None: the shipped one.
-    """
+    """Return the last `DAYS` days up to `today`, UTC, oldest first as the scores are."""
     days = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
     told: dict[date, list[VerdictRecord]] = {day: [] for day in days}
     scored: dict[date, list[ScoredQuery]] = {day: [] for day in days}

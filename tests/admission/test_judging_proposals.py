@@ -42,7 +42,7 @@ def test_a_proposal_is_not_dropped_by_the_filter(pages):
 
 
 def test_a_flood_of_refused_passages_leaves_a_bounded_number_of_proposals(monkeypatch, caplog):
-    monkeypatch.setattr("ragguard.admission.proposals.MOST_WAITING", 250)
+    monkeypatch.setattr("ragguard.admission.judging.MOST_WAITING", 250)
     store = MemoryStore()
     found = [
         (Admission(str(n), "refused", 0.001, ("so",)), Passage(f"text {n}", id=str(n)))
@@ -80,7 +80,7 @@ def test_the_line_that_admitted_pages_share_refuses_none_of_them_later(pages, pl
 
 
 def test_a_scan_reads_what_was_admitted_once_for_many_proposals(monkeypatch):
-    monkeypatch.setattr("ragguard.admission.proposals._AT_ONCE", 100)
+    monkeypatch.setattr("ragguard.admission.judging._PROPOSED_AT_ONCE", 100)
     reads = []
     found = [
         (Admission(str(n), "refused", 0.001, ("so",)), Passage(f"{n} {FOOTER}", id=str(n)))

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.audit import MemoryStore
-from ragguard.audit.answers import answer_of
 from ragguard.audit.records import KEPT_ALIKE, Answer
+from ragguard.background.reports import answer_of
 from ragguard.passage import Passage
 
 KEY = bytes(range(32))

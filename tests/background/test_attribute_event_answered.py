@@ -7,10 +7,9 @@ import pytest
 
 from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution, PassageScore
-from ragguard.audit.answers import answer_of, was_given
 from ragguard.background import Policy
 from ragguard.background.attribute_event import UNKNOWN_ANSWER
-from ragguard.background.reports import MAX_PASSAGES, MAX_RESPONSE, as_event
+from ragguard.background.reports import MAX_PASSAGES, MAX_RESPONSE, answer_of, as_event, was_given
 from ragguard.errors import InvalidInputError, StoreError
 
 QUESTION, ANSWER = "Who lit the lamp of Marrow Bay?", "Bob lit it, in 1911."

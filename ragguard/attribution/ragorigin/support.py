@@ -98,12 +98,9 @@ def explains_response(support: NDArray[np.float64], margin: float) -> bool:
 class SupportMeter:
     """The `Probe` that asks no generator: does the passages' support of the claim explain it?
 
-    It scores passages for one event and remembers what it has scored.
-
-    Attributes:
-        refused: True if the response is a refusal (`is_refusal`).
-        wordless: True if it is a refusal, or says yes or no and nothing else (`only_decides`): no
-            likelihood leads from it to the passage that brought it.
+    It scores passages for one event and remembers what it has scored. It is `refused` if the
+    response is a refusal (`is_refusal`), and `wordless` if it is one, or says yes or no and
+    nothing else: no likelihood leads from it to the passage that brought it.
     """
 
     def __init__(self, proxy: Proxy, query: str, response: str) -> None:
