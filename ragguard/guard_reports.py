@@ -187,10 +187,8 @@ class Feedback:
             raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
         parts, whose = self._parts, require_tenant(tenant)
         unread: list[str] = []
-        query, response = (
-            said_or_type("query", query, unread),
-            said_or_type("response", response, unread),
-        )
+        query = said_or_type("query", query, unread)
+        response = said_or_type("response", response, unread)
         seen: Sequence[Passage] = parts.seen.recall(query, whose, response)
         if passages is not None:
             try:

@@ -165,8 +165,6 @@ class Attributor(Protocol):
 
     def attribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
         """Search the knowledge base through `retrieve` and return the `Attribution`."""
-        ...
 
     async def aattribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
         """Return what `attribute` returns, without blocking the event loop."""
-        ...

@@ -186,7 +186,9 @@ class MemoryStore(MemoryQuarantine):
                 self.event(event_id)  # or raise before any of them is changed
             for event_id in wanted:
                 kept = self._events[event_id]
-                if kept.event.status in OPEN or not self._has_room(kept):
+                is_full = len(self._turns) >= self._max_open
+                too_large = self._turns.size + kept.nbytes > _OPEN_BYTES
+                if kept.event.status in OPEN or is_full or too_large:
                     continue
                 self._finished.remove(event_id)
                 lane = kept.event.lane
@@ -239,10 +241,6 @@ class MemoryStore(MemoryQuarantine):
             oldest = next(iter(self._finished))
             self._finished.remove(oldest)
             del self._events[oldest]
-
-    def _has_room(self, kept: _Kept) -> bool:
-        size = self._turns.size + kept.nbytes
-        return len(self._turns) < self._max_open and size <= _OPEN_BYTES
 
     def _next_turn(self, lane: str) -> int:
         served = next(self._claimable(), None)

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,39 +52,30 @@ class EventProcessor(Protocol):
         """Quarantine or propose what is responsible; once must be as good as twice."""
 
 
+@dataclass(eq=False, repr=False)
 class EventAttributor:
     """Attributes the events of a store, and accuses what is responsible.
 
-    Args as those of `Guard`, but for `store`, which holds what all tenants have; `judge`, which
-    returns the inline filter that says who shows marks of an attack (None: one with the shipped
-    calibration); and `seen`, what the guard let through (None: nobody knows).
+    What is not said here is as an argument of `Guard`.
     """
 
-    def __init__(
-        self,
-        store: AuditStore,
-        retrieve: Retrieve | None = None,
-        *,
-        attributor: Attributor | None = None,
-        proxy: Proxy | str | os.PathLike[str] | None = None,
-        embedder: Embedder | None = None,
-        policy: Policy | None = None,
-        trust: Trust | None = None,
-        judge: Callable[[], ConformalFilter] | None = None,
-        seen: RecentPassages | None = None,
-    ) -> None:
-        self._store = store
-        shared = bool(getattr(store, "shared", True))
-        self._policy = as_policy(policy, shared=shared)
+    store: AuditStore  # what all tenants have
+    retrieve: Retrieve | None = None
+    _: KW_ONLY
+    attributor: Attributor | None = None
+    proxy: Proxy | str | os.PathLike[str] | None = None
+    embedder: Embedder | None = None
+    policy: Policy | None = None
+    trust: Trust | None = None
+    # Returns the filter that says who shows marks of an attack; None: one that is calibrated as
+    # shipped.
+    judge: Callable[[], ConformalFilter] | None = None
+    seen: RecentPassages | None = None  # what the guard let through; None: nobody knows
+
+    def __post_init__(self) -> None:
+        self._policy = as_policy(self.policy, shared=bool(getattr(self.store, "shared", True)))
         self._noted = False
-        self._trust = trust or Trust()
         self._told: dict[tuple[str, str], float] = {}
-        self._judge = judge or _shipped_filter
-        self._seen = seen
-        self._retrieve = retrieve
-        self._attributor = attributor
-        self._proxy = proxy
-        self._embedder = embedder
 
     def attribute(self, event: Event) -> Attribution:
         """Attribute one event over the knowledge base, or, without one, over its own passages.
@@ -107,20 +98,21 @@ class EventAttributor:
         from ragguard.attribution.search import of_tenant
         from ragguard.background.evidence import with_evidence
 
-        if self._attributor is None:
-            self._attributor = RAGOrigin(proxy=self._proxy, embedder=self._embedder)
-        if self._retrieve is None:
-            found = self._attributor.attribute(query, response, lambda _, limit: passages[:limit])
+        if self.attributor is None:
+            self.attributor = RAGOrigin(proxy=self.proxy, embedder=self.embedder)
+        if self.retrieve is None:
+            found = self.attributor.attribute(query, response, lambda _, limit: passages[:limit])
         else:
-            search = _Unquarantined(of_tenant(self._retrieve, event.tenant), self._held(event))
-            found = self._attributor.attribute(query, response, search)
+            search = _Unquarantined(of_tenant(self.retrieve, event.tenant), self._held(event))
+            found = self.attributor.attribute(query, response, search)
             if (left_out := len(search.left_out)) and isinstance(found, Attribution):
                 reason, details = found.reason, {**found.details, "left_out": left_out}
                 if found.cause != "poisoning":
                     reason += f"; {left_out} in quarantine already were left out of the search"
                 found = replace(found, reason=reason, details=details)
         top_k, attack_alpha = self._policy.top_k, self._policy.attack_alpha
-        return with_evidence(found, self._judge, top_k=top_k, attack_alpha=attack_alpha)
+        judge = self.judge or _shipped_filter
+        return with_evidence(found, judge, top_k=top_k, attack_alpha=attack_alpha)
 
     def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
         """Propose or quarantine the responsible passages, best first; once is as good as twice.
@@ -131,7 +123,7 @@ class EventAttributor:
         """
         if not self._noted:
             self._noted = True
-            note_quietly(self._store, self._policy.change)
+            note_quietly(self.store, self._policy.change)
         if self._policy.name == "observe":
             return []
         # Not above: a guard that only filters searches no knowledge base.
@@ -143,26 +135,25 @@ class EventAttributor:
         if not blamed:
             return []
         entries = []
-        store = self._store.of_tenant(event.tenant or None)
+        store = self.store.of_tenant(event.tenant or None)
         spared = as_allowed(one for one in store.allowances() if one.holds)
-        least = self._policy.top_k
-        found = evidence.found_beside(self._retrieve, event, [*blamed.values()], least=least)
+        least, seen, trust = self._policy.top_k, self.seen, self.trust or Trust()
+        found = evidence.found_beside(self.retrieve, event, [*blamed.values()], least=least)
         # What shows no mark is accused for what it states, and may be an honest page of which one
         # with marks holds a part.
         marked = {key: one for key, one in blamed.items() if self._has_marks(attribution, key)}
-        said = [evidence.said_lately(self._seen, event, one, readings) for one in (blamed, marked)]
+        said = [evidence.said_lately(seen, event, one, readings) for one in (blamed, marked)]
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, key, place)
-            shown = self._retrieve is not None or self._has_passed(passage, event)
+            passed = seen is not None and bool(seen.has_passed(passage.text, event.tenant))
+            shown = self.retrieve is not None or passed
             if lacks is None:
-                lacks = evidence.doubt(
-                    self._seen, event, passage.text, beside, readings, known=shown
-                )
+                lacks = evidence.doubt(seen, event, passage.text, beside, readings, known=shown)
             if lacks is None and (
                 spared.holds(passage)
                 or spared.protects(passage)
-                or self._trust.class_of(passage) == "protected"
+                or trust.class_of(passage) == "protected"
             ):
                 lacks = "it, or its source, is allowed or protected"
             # Whoever reports may have put words around an honest page.
@@ -183,7 +174,7 @@ class EventAttributor:
                 )
             )
         with suppress(EventNotFoundError):  # nobody keeps it
-            if self._store.event(event.id).status == "failed":
+            if self.store.event(event.id).status == "failed":
                 return []
         done = store.accuse(entries, self._policy)
         self._tell(event, done)
@@ -193,9 +184,9 @@ class EventAttributor:
         """Return why an event is not attributed at all, or None."""
         if event.cut is not None and NO_TEXT in event.cut:
             return f"there is nothing to attribute: {event.cut}"
-        if self._policy.answered_only and not was_given(self._store, event):
+        if self._policy.answered_only and not was_given(self.store, event):
             return UNKNOWN_ANSWER
-        if self._retrieve is None and not event.passages:
+        if self.retrieve is None and not event.passages:
             return (
                 "there is nothing to search: report the passages that the generator saw, or give "
                 "the guard a `retrieve` over the knowledge base, `ragguard worker` a "
@@ -203,11 +194,8 @@ class EventAttributor:
             )
         return None
 
-    def _has_passed(self, passage: Passage, event: Event) -> bool:
-        return self._seen is not None and bool(self._seen.has_passed(passage.text, event.tenant))
-
     def _held(self, event: Event) -> Set[str]:
-        store = self._store.of_tenant(event.tenant or None)
+        store = self.store.of_tenant(event.tenant or None)
         held = store.quarantine_keys()
         if event.attempts > 1 and held:
             # An attempt that broke off may have quarantined what this one must find again.

@@ -171,11 +171,7 @@ class Readings:
 
     def __init__(self) -> None:
         self.key = lru_cache(_REMEMBERED)(content_key)
-        self.marks = lru_cache(_REMEMBERED)(_distinct)
-
-
-def _distinct(text: str) -> NDArray[np.uint32]:
-    return fingerprints([text]).distinct(0)
+        self.marks = lru_cache(_REMEMBERED)(lambda text: fingerprints([text]).distinct(0))
 
 
 def found_beside(

@@ -99,11 +99,7 @@ class _FunctionEmbedder:
 
     def __init__(self, function: Callable[[list[str]], Any], name: str) -> None:
         self._function = function
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        return self._name
+        self.name = name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return unit_rows(answered(self.name, [encodable(text) for text in texts], self._function))

@@ -61,10 +61,7 @@ class HashedEmbedder:
         if not isinstance(dimensions, int) or dimensions < 1:
             raise InvalidInputError(f"dimensions must be a positive int, not {dimensions!r}")
         self._dimensions = dimensions
-
-    @property
-    def name(self) -> str:
-        return f"hashed-ngrams-{self._dimensions}"
+        self.name = f"hashed-ngrams-{dimensions}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)

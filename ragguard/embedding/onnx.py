@@ -77,11 +77,7 @@ class OnnxEmbedder:
         self._output = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
         self._tokenizer.no_padding()
         self._batch_size = batch_size
-        self._name = f"onnx:{folder.name}"
-
-    @property
-    def name(self) -> str:
-        return self._name
+        self.name = f"onnx:{folder.name}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:

@@ -39,7 +39,6 @@ class Proxy(Protocol):
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
         """Score every context in one pass; arrays come back in the order of `contexts`."""
-        ...
 
 
 def gain_power(proxy: Proxy) -> float:

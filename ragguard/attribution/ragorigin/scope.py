@@ -56,11 +56,9 @@ class Probe(Protocol):
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
         """Return True if a generator that reads these passages would give the response."""
-        ...
 
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
         """Return True if these suspects do, who stand so far apart in responsibility, in [0, 1]."""
-        ...
 
 
 class AnswerProbe:
