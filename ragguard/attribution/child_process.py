@@ -7,7 +7,6 @@ that input. Texts of strangers are data.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib
 import os
@@ -32,7 +31,7 @@ _Child = subprocess.Popen[bytes]
 _LAST_WORDS_S = 1.0  # from the last answer of a child to its own end
 
 
-class Apart:
+class Apart(Attributor):
     """An attributor whose work is done by a child process; searching stays in this one.
 
     Python runs one thread at a time, so an attribution in a thread makes queries wait for it. The
@@ -92,10 +91,6 @@ class Apart:
         if isinstance(found, Exception):
             raise found
         return found
-
-    async def aattribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
-        """Return what `attribute` returns, without blocking the event loop."""
-        return await asyncio.to_thread(self.attribute, query, response, retrieve)
 
     def close(self) -> None:
         """End the child; another attribution would start a new one."""

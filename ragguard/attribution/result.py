@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol
@@ -167,4 +168,5 @@ class Attributor(Protocol):
         """Search the knowledge base through `retrieve` and return the `Attribution`."""
 
     async def aattribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
-        """Return what `attribute` returns, without blocking the event loop."""
+        """Return what `attribute` returns or raises, without blocking the event loop."""
+        return await asyncio.to_thread(self.attribute, query, response, retrieve)

@@ -12,7 +12,6 @@ import numbers
 import re
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -66,9 +65,7 @@ def to_json(value: object) -> str:
     return json.dumps(_plain(value, (), count(1)), ensure_ascii=False)
 
 
-def from_json(stored: str) -> Any:
-    """Return what `to_json` wrote."""
-    return json.loads(stored)
+from_json = json.loads  # returns what `to_json` wrote
 
 
 def _plain(value: object, ancestors: tuple[int, ...], parts: Iterator[int]) -> object:

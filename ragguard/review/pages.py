@@ -60,10 +60,12 @@ def proposals(visit: Visit) -> dict[str, Any]:
     cases: dict[str | None, list[QuarantineEntry]] = {}
     for entry in visit.store.quarantine(status="proposed", limit=_PROPOSED, offset=first):
         cases.setdefault(entry.event_id, []).append(entry)
+    others = [name for name in visit.others if name != visit.store.tenant][:_TENANTS]
+    elsewhere = [(name, waiting(visit.store.of_tenant(name))) for name in others]
     return {
         "cases": [_case_of(visit.store, entries) for entries in cases.values()],
         "pages": pages,
-        "elsewhere": _elsewhere(visit),
+        "elsewhere": [(name, count) for name, count in elsewhere if count],
         "held": sum(tally[status] for status in HELD),
         "counts": visit.store.counts(),
         "failed": len(visit.store.events(status="failed", limit=100, passages=False)),
@@ -74,13 +76,6 @@ def proposals(visit: Visit) -> dict[str, Any]:
 def waiting(store: AuditStore) -> int:
     """Return how many proposals wait for a person."""
     return store.quarantine_counts().get("proposed", 0)
-
-
-def _elsewhere(visit: Visit) -> list[tuple[str, int]]:
-    """Return how many proposals wait of each other tenant that has any, if all may be seen."""
-    others = [name for name in visit.others if name != visit.store.tenant][:_TENANTS]
-    counts = ((name, waiting(visit.store.of_tenant(name))) for name in others)
-    return [(name, count) for name, count in counts if count]
 
 
 def events(visit: Visit) -> dict[str, Any]:

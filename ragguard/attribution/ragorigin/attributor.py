@@ -6,7 +6,6 @@ Retrieval-Augmented Generation" (arXiv 2509.13772), Section 5.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,7 +17,7 @@ from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
 from ragguard.attribution.ragorigin.responsibility import embedding_similarity
 from ragguard.attribution.ragorigin.scope import AnswerProbe, Probe, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
-from ragguard.attribution.result import Attribution, Retrieve
+from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.attribution.search import search_of
 from ragguard.attribution.text_model import Usage, as_text_model
 from ragguard.embedding import CachedEmbedder
@@ -31,7 +30,7 @@ MAX_SCOPE = 200
 """Passages after which the search for benign ones ends, unless the caller says otherwise."""
 
 
-class RAGOrigin:
+class RAGOrigin(Attributor):
     """Attribution with a proxy language model, and with no call to a large one unless wanted.
 
     Safe to share between threads as far as the proxy, the embedder and the models are.
@@ -130,14 +129,6 @@ class RAGOrigin:
                 **asdict(sum((model.usage for model in (generate, judge) if model), Usage())),
             },
         )
-
-    async def aattribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
-        """Return what `attribute` returns, computed in a worker thread.
-
-        Raises:
-            RagguardError: As `attribute`.
-        """
-        return await asyncio.to_thread(self.attribute, query, response, retrieve)
 
 
 def _comparable(passages: Sequence[Passage]) -> Sequence[Passage]:
