@@ -80,7 +80,8 @@ def review_app(
     """Return the review page as an ASGI application.
 
     Args:
-        store, access: What there is to see and to decide about, and who may.
+        store: What there is to see and to decide about.
+        access: Who may.
         settings: What guards on the store use.
         hosts: The names under which it is served; a request for another one is refused, so that no
             other site can pose as it by its name. None: any.
