@@ -256,7 +256,7 @@ class MemoryStore(MemoryQuarantine):
         for tenant in self._holdings.by_tenant:
             seen = self.of_tenant(tenant or None)
             held[tenant] = seen.quarantine(), seen.allowances()
-        return _restored, (self._max_finished, held, self.tenant)
+        return _restored, (self._max_finished, self._max_open, held, self.tenant)
 
     def _before_fork(self) -> None:
         self._lock.acquire()
@@ -267,10 +267,11 @@ class MemoryStore(MemoryQuarantine):
 
 def _restored(
     max_finished: int,
+    max_open: int,
     held: Mapping[str, tuple[Sequence[QuarantineEntry], Sequence[Allowance]]],
     tenant: str,
 ) -> MemoryStore:
-    store = MemoryStore(max_finished=max_finished)
+    store = MemoryStore(max_finished=max_finished, max_open=max_open)
     for name, (newest_first, allowances) in held.items():
         seen = store.of_tenant(name or None)
         seen.add_quarantine(newest_first[::-1])

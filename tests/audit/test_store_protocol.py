@@ -1,5 +1,6 @@
 """What every store must do, on every database."""
 
+import pickle
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -492,8 +493,11 @@ def test_memory_bounds_the_bytes_of_events_that_a_tenants_view_finishes(monkeypa
     assert len(store.of_tenant("acme").events(status="done")) == 4
 
 
-def test_memory_gives_up_the_last_of_whoever_reports_most():
+@pytest.mark.parametrize("pickled", [False, True])
+def test_memory_gives_up_the_last_of_whoever_reports_most(pickled):
     store = MemoryStore(max_open=4)
+    if pickled:
+        store = pickle.loads(pickle.dumps(store))
     store.add_events([event(f"a{i}", reporter="ann") for i in range(4)])
     store.add_events([event("b0", reporter="bob"), event("n0"), event("b1", reporter="bob")])
     failed = store.events(status="failed")
