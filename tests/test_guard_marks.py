@@ -67,7 +67,7 @@ def texts(passages):
 
 def decided(values, k=None, **options):
     """What a filter decides on passages of these suspicions."""
-    passages = [Passage(f"text {place}") for place in range(len(values))]
+    passages = [Passage("x" * (place + 3)) for place in range(len(values))]  # none says the same
 
     def given(query, passages, k, budget=None):
         shown = np.asarray(values, dtype=float)[:k]

@@ -77,19 +77,19 @@ def turn(asked, text):
 
     if not asked or not said or max(begins(said), ends(said)) >= 3 / 4 * len(distinct):
         return 0, 0
-    held = []
+    held = {}  # of a turn from both sides, what ends there counts
     for at in before:
         first = list(ngrams(tokens(shown[:at])))
         if 0 < len(first) < len(said) and said[: len(first)] == first:
-            held.append((begins(said[len(first) :]), at, len(first)))
+            held[at, len(first)] = begins(said[len(first) :])
     for at in behind:
         last = list(ngrams(tokens(shown[at:])))
         if 0 < len(last) < len(said) and said[-len(last) :] == last:
-            held.append((ends(said[: -len(last)]), at, len(said) - len(last)))
-    most = max([one for one, _, _ in held], default=0)
+            held[at, len(said) - len(last)] = ends(said[: -len(last)])
+    most = max(held.values(), default=0)
     if most < 3 / 4 * len(distinct):
         return 0, 0
-    return next((at, words) for one, at, words in held if one == most)
+    return next(turned for turned, one in held.items() if one == most)
 
 
 def spelt(word):

@@ -2,7 +2,7 @@
 
 import pytest
 import slow_normalize
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragguard.inline.normalize.frame import unframe
@@ -69,6 +69,7 @@ def test_a_turned_passage_is_made_once():
     assert turned(f"Wiki\n{QUESTION} Ann did.") is turned(f"Wiki\n{QUESTION} Ann did.")
 
 
+@example(f"Home > {QUESTION}\n\n{QUESTION} | Wiki", "the lighthouse of harbour")
 @given(st.lists(st.sampled_from(LINES), max_size=7).map("\n".join), st.sampled_from(LINES))
 def test_it_is_that_of_the_slow_reference(text, question):
     query = tokenize_query(question)
