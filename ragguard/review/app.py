@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from typing import Any
-from urllib.parse import urlsplit
 
 try:
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.datastructures import Headers
     from starlette.middleware import Middleware
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse, RedirectResponse, Response
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from ragguard.review.rendering import rendered, visible
 except ImportError as error:
@@ -32,23 +29,10 @@ from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.review import pages, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
+from ragguard.review.door import HEADERS, Door, form_of, is_own
 from ragguard.review.request import Fields, Settings, Visit, address_of, decide, first, parsed
 
 COOKIE = "ragguard_review"
-_MOST_BYTES = 200_000  # of a form
-HEADERS = {  # of every response
-    # No script at all, and nothing from anywhere else: what a passage says stays text.
-    "content-security-policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
 _Answering = Callable[[Request, Person], Awaitable[Response]]
 # By path: the title, and what the template of that name shows.
 _MENU: dict[str, tuple[str, Callable[[Visit], Mapping[str, Any]]]] = {
@@ -114,11 +98,7 @@ class _Site:
                 Mount("/static", StaticFiles(packages=[("ragguard.review", "static")])),
             ],
             middleware=[Middleware(Door, hosts=hosts)],
-            exception_handlers={
-                404: lambda *_: _error("Not found", "There is no such page.", 404),
-                RagguardError: _failed,
-                Exception: _defect,
-            },
+            exception_handlers={404: _not_found, RagguardError: _failed, Exception: _defect},
         )
 
     def _known(self, answer: _Answering) -> Callable[[Request], Awaitable[Response]]:
@@ -184,9 +164,13 @@ class _Site:
         if session is None:
             return self._closed(refusal)
         response = RedirectResponse("/", 303)
-        age, secure = int(SESSION_S), request.url.scheme == "https"
         response.set_cookie(
-            COOKIE, session, max_age=age, httponly=True, samesite="strict", secure=secure
+            COOKIE,
+            session,
+            max_age=int(SESSION_S),
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
         )
         return response
 
@@ -244,6 +228,10 @@ def _defect(request: Request, error: Exception) -> Response:  # noqa: ARG001
     return _error("Not done", words, 500)
 
 
+def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    return _error("Not found", "There is no such page.", 404)
+
+
 def _error(title: str, words: str, status: int) -> Response:
     body = rendered("failed.html", title=title, words=words)
     # What is answered outside of `Door`, as a defect is, needs the headers as well.
@@ -252,53 +240,3 @@ def _error(title: str, words: str, status: int) -> Response:
 
 def _address(request: Request) -> str:
     return request.client.host if request.client else ""
-
-
-def is_own(request: Request) -> bool:
-    """Return whether no other site caused a request, as far as the browser says."""
-    return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-
-
-async def form_of(request: Request) -> Fields:
-    """Return the fields of a form; raises `InvalidInputError` unless a page of ours sent it."""
-    if not is_own(request):
-        raise InvalidInputError("another site sent this form; use the one on this page")
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _MOST_BYTES:
-            raise InvalidInputError("the form is too large; decide about fewer passages at once")
-    return parsed(body)
-
-
-class Door:
-    """Refuses other hosts' requests, and adds the security headers to every response."""
-
-    def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
-        self._app = app
-        self._hosts = None if hosts is None else {host.lower() for host in hosts}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request as ASGI has it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def started(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                known = {name for name, _ in message["headers"]}
-                added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] += [pair for pair in added if pair[0] not in known]
-            await send(message)
-
-        app = self._app
-        if self._hosts is not None and _host(scope) not in self._hosts:
-            app = PlainTextResponse("This page is not served under that name: --served-as.", 400)
-        await app(scope, receive, started)
-
-
-def _host(scope: Scope) -> str | None:
-    try:
-        return urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname
-    except ValueError:
-        return None
