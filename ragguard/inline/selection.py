@@ -11,6 +11,7 @@ p-values of, in nats, both float64 of shape (n,). What goes is marked in bool ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,12 +73,12 @@ def alike(
     clearest = np.argsort(-np.where(found, suspicion, -np.inf), kind="stable")
     fresh: list[int] = clearest[: min(found.sum(), _COMPARED)].tolist()
     room = _COMPARED - len(fresh)
+    said = cache(words)
     marked = np.zeros(len(suspicion), dtype=bool)
     while fresh and cosines:
-        gone = [words(row) for row in fresh]
+        gone = [said(row) for row in fresh]
         for row, known in cosines.items():
-            own = words(row)
-            known += [min(cosine(own, one), _ALIKE) for one in gone]
+            known += [min(cosine(said(row), one), _ALIKE) for one in gone]
             known.sort(reverse=True)
         fresh = [row for row, known in cosines.items() if _likeness(known) >= needs[row]]
         marked[fresh] = True

@@ -195,6 +195,26 @@ def test_only_the_clearest_are_compared_with():
     assert alike(suspicion, found, np.full(n, 5.0), said.__getitem__)[-1]
 
 
+def test_a_chain_of_likeness_reads_each_passage_once_and_ends():
+    """Each says half of what the one before says: none is compared with more than 20."""
+    n, read, compared = 300, [], []
+
+    class Said(frozenset):
+        def __and__(self, other):
+            compared.append(len(other))
+            return frozenset(self) & frozenset(other)
+
+    def words(row):
+        read.append(row)
+        return Said(range(10 * row, 10 * row + 20))
+
+    suspicion = np.where(np.arange(n) < 1, 20.0, 2.5)
+    marked = alike(suspicion, np.arange(n) < 1, np.full(n, 5.8), words)
+    assert np.flatnonzero(marked).tolist() == list(range(1, 21))
+    assert sorted(read) == list(range(n))
+    assert len(compared) <= 20 * n
+
+
 def test_no_words_are_read_where_nothing_could_go():
     found = np.array([True, False])
     assert not alike(np.array([8.0, -1.1]), found, np.full(2, 5.0), {}.__getitem__).any()
