@@ -101,7 +101,10 @@ class _Walk:
         self.rows, self.last = self.rows + 1, row
 
     def _tell(self, row: TrailRow) -> None:
-        """Keep what a row tells, and look whether it follows from the row before about the same."""
+        """Keep what a row tells, and look whether it follows from the row before about the same.
+
+        Whoever writes to the store could have changed that in between, the time of its end as well.
+        """
         place = _place_of(row)
         before = self.told.get(place)
         told = row.told

@@ -146,8 +146,9 @@ class EventAttributor:
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, key, place)
-            passed = seen is not None and bool(seen.has_passed(passage.text, event.tenant))
-            shown = self.retrieve is not None or passed
+            shown = self.retrieve is not None or (
+                seen is not None and bool(seen.has_passed(passage.text, event.tenant))
+            )
             if lacks is None:
                 lacks = evidence.doubt(seen, event, passage.text, beside, readings, known=shown)
             if lacks is None and (
