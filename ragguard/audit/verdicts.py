@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Literal, Protocol
 
 from ragguard.audit.quarantine import utc_now
@@ -164,8 +165,11 @@ def telling_sentences(query: str, text: str, signal: str) -> tuple[str, ...]:
     """
     parts = [part for part in sentences(text) if part.strip()]
     if signal == "prompt_injection":
-        scored = [(injection_strength(part), part) for part in parts]
-        return _best([(score, part) for score, part in scored if score > 0.0])
+        for said in (parts, [f"{one} {other}" for one, other in pairwise(parts)]):
+            scored = [(injection_strength(part), part) for part in said]
+            if best := _best([(score, part) for score, part in scored if score > 0.0]):
+                return best
+        return ()
     content = frozenset(tokenize_query(query).content)
     if not content:
         return ()
