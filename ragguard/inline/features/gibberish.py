@@ -12,6 +12,13 @@ adversarial suffixes (Zou et al. 2023). Perplexity tells them apart (Jain et al.
 Kamfonas 2023). Names, lists, tables and code read as oddly, so words with capitals, digits or signs
 between do not count.
 
+Where other passages read as oddly, notes in shorthand and titles in small letters, only what is
+odder than these counts: the passage's value less
+
+    usual = min(2 max(0, median of the values of the others - 0.15), 0.4)
+
+so that what is planted would have to be half of all that was retrieved.
+
 To the model every other language than English is odd. A text shows its language in its function
 words (Grefenstette 1995, "Comparing two language identification schemes"), and what has few, as
 tables and key words have, in whether its words are listed.
@@ -21,6 +28,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from statistics import median
 
 import numpy as np
 
@@ -39,6 +47,9 @@ _ENDED = -(2**40)  # more than any stretch holds
 # Of some 1,400 clean sets of the choosing half none has 0.26, and of 40,000 English passages three
 # have 0.3; half of what was optimised has 0.29.
 _GIBBERISH = (0.2, 0.4)
+_OTHERS = 8  # at least, whose median says something
+# Sets of prose have less; a passage may be odder than the median by as much again.
+_PLAIN, _SPREAD, _MOST = 0.15, 2.0, 0.4
 # Without a way back ("++", and from the beginning of a word), or a long word would take the square.
 _RUN = re.compile(
     r"(?<![a-zA-Z])[a-z]++(?:['\u2019][a-z]++)?+(?: [a-z]++(?:['\u2019][a-z]++)?+){2,}+"
@@ -51,8 +62,23 @@ def gibberish_signals(match: Match) -> dict[str, float]:
     Of a passage in another language it says nothing, whatever is retrieved beside it.
     """
     passage = match.passage.written
-    held = rescale(passage.once(gibberish_of), _GIBBERISH)
-    return {"gibberish": held} if held and passage.once(is_english) else {}
+    held = passage.once(gibberish_of)
+    if held <= _GIBBERISH[0] or not passage.once(is_english):
+        return {}
+    others = [one.written for one in match.reference if one is not match.passage]
+    return {"gibberish": rescale(held - usual_gibberish(others), _GIBBERISH)}
+
+
+def usual_gibberish(passages: Sequence[TokenizedPassage]) -> float:
+    """Return how much of a passage's gibberish is as in the others of its set, in [0, 0.4].
+
+    >>> usual_gibberish([])
+    0.0
+    """
+    if len(passages) < _OTHERS:
+        return 0.0
+    values = [one.once(gibberish_of) for one in passages]
+    return min(_SPREAD * max(0.0, median(values) - _PLAIN), _MOST)
 
 
 def gibberish_of(passage: TokenizedPassage) -> float:

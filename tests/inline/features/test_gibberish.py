@@ -5,6 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
+import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,8 +19,8 @@ from ragguard.inline.class_bigram import (
     shape,
 )
 from ragguard.inline.features import SIGNALS, signal_matrix
-from ragguard.inline.features.gibberish import gibberish, runs
-from ragguard.inline.tokens import tokenize_passage, tokenize_query
+from ragguard.inline.features.gibberish import gibberish, gibberish_of, runs, usual_gibberish
+from ragguard.inline.tokens import TokenizedPassage, tokenize_passage, tokenize_query
 from ragguard.lru import forget_all
 from ragguard.text import tokens
 
@@ -109,6 +110,37 @@ def test_text_around_it_hides_no_gibberish(before, after):
 @given(st.text(min_size=1))
 def test_every_word_has_a_shape(word):
     assert 0 <= shape(word) < SHAPES
+
+
+def signal_among(text, others):
+    read = [tokenize_passage(one) for one in (text, *others)]
+    found = signal_matrix(tokenize_query("violet vector ferry gate"), read, 1)
+    slow = slow_signals.signals("violet vector ferry gate", [text, *others], 1)
+    assert found[0, SIGNALS.index("gibberish")] == pytest.approx(slow[0]["gibberish"])
+    return slow[0]["gibberish"]
+
+
+def test_only_what_is_odder_than_its_company_counts():
+    said = JUMBLE.split()
+    alike = [f"{' '.join(Random(n).sample(said, len(said)))} ferry gate" for n in range(8)]
+    natural = [f"{NATURAL} Part {n}." for n in range(8)]
+    alone = signal_among(JUMBLE, [])
+    assert alone > 0.5
+    assert signal_among(JUMBLE, natural) == alone
+    assert signal_among(JUMBLE, alike) == 0.0
+    # Seven others are too few to tell, and so is less than half of them.
+    assert signal_among(JUMBLE, alike[:7]) == alone
+    assert signal_among(JUMBLE, [*alike[:5], *natural[:6]]) == alone
+
+
+def test_what_is_usual_by_hand():
+    passages = [TokenizedPassage((str(n),)) for n in range(8)]
+    for odd, passage in zip((0.1, 0.1, 0.2, 0.2, 0.3, 0.3, 0.9, 0.9), passages, strict=True):
+        passage._kept[gibberish_of] = odd
+    assert usual_gibberish(passages) == pytest.approx(2 * (0.25 - 0.15))
+    assert usual_gibberish(passages[:7]) == 0.0
+    assert usual_gibberish([*passages, *passages[4:6]]) == pytest.approx(0.3)
+    assert usual_gibberish([*passages, *[passages[7]] * 8]) == 0.4
 
 
 def test_other_scripts_say_nothing():
