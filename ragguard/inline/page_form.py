@@ -10,12 +10,13 @@ by them (Nogueira et al. 2019, "Document expansion by query prediction"). Who ty
 page that repeats the query; a planted text repeats it among passages of another form. So where a
 form is usual, its repetition speaks less against a passage (`scoring.EXPECTED` nats).
 
-The forms are `questions` and `first_lines`, and `heading`, `field` and `title` of a text, and of
-what stands behind its first lines. A title is usual where 4/5 have it, and expected where it holds
-3/4 of the query and little else, since much prose begins so. What repeats the query, in whatever
-spelling, is no company, or what is planted would make itself usual. A heading that has the words by
-which the query asks is a question: in one line with the text it is no heading, and in a line of its
-own only where another one, that asks something else, is in such a line.
+The forms are `questions`, `embedded_questions` and `first_lines`, and `heading`, `field` and
+`title` of a text, and of what stands behind its first lines. Much prose begins as a title does, and
+asks within its sentences: a title is usual where 4/5 have it, and either is expected where it holds
+3/4 of the query, a title where it holds little else. What repeats the query, in whatever spelling,
+is no company, or what is planted would make itself usual. A heading that has the words by which the
+query asks is a question: in one line with the text it is no heading, and in a line of its own only
+where another one, that asks something else, is in such a line.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
 interrogative before it, nor what it asks behind it. And where a page has the name for its heading
@@ -65,14 +66,16 @@ _MARKED = re.compile(  # a heading in marks of its own, behind which a text begi
 _WORD = re.compile(r"\w")
 _FIELD = re.compile(r"""[\W_]*[^\W_]\w*["']?: *["']?""")  # its name
 _FIELD_END = re.compile(r"""[.:!;|,"][,"']{0,3}\s|\n""")
-_LEADS = "|".join(
-    """about answer answered answers ask asked asking asks describe described describes discuss
-    discussed discusses explain explained explains tell tells told wonder wondered""".split()
-)
-_INDIRECT = re.compile(rf"\b(?:{_LEADS}) $", re.IGNORECASE)  # what follows asks within a sentence
 _BREAK = re.compile(
-    rf"""\n|\t|(?<=[ ])[-\u2013\u2014|](?=[ ])|(?:[.!:]|{QUESTION_MARK.pattern})["']?(?:\s|$)|,["']
-    |\b(?:{_LEADS})[ ](?=(?:{"|".join(sorted(INTERROGATIVES))})\b)""",
+    rf"""\n|\t|(?<= )[-\u2013\u2014|](?= )|(?:[.!:]|{QUESTION_MARK.pattern})["']?(?:\s|$)|,["']"""
+)
+# A question within a sentence. Most words that ask begin relative clauses as well.
+_EMBEDDED = re.compile(
+    rf"""(?<=[^\W_],[ ]|[^\W_][^\W_][ ])(?:how|what|whether|why)\b[^.!?\n]*+(?!\?)
+    |\b(?:about|(?:un)?clear|(?:answer|ask|consider|cover|decid|describ|determin|discuss|establish|
+    examin|explain|explor|investigat|show|tell|wonder)(?:e?[ds]?|ing)|(?:find|found|sets?)[ ]out|
+    kn[eo]w|question[ ]of|told|underst(?:an|oo)d)[ ]
+    (?:{"|".join(sorted(INTERROGATIVES))})\b[^.!?\n]*+(?!\?)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _STATED = re.compile(r"[.!]\s*$")
@@ -129,13 +132,10 @@ def field(text: str) -> str:
 def questions(text: str) -> str:
     r"""Return all of a text that asks: what has a question mark, or begins as a question does.
 
-    The latter has no full stop, unless it stands behind "asked", "explains" and the like, among the
-    first words of the text; what follows "Q:" or "Questions:" asks in any form.
+    The latter has no full stop; what follows "Q:" or "Questions:" asks in any form.
 
     >>> questions("Who lit it? Ann did.\nwhen was it lit\nIn 1874. Question: its height?")
     'Who lit it? when was it lit\n its height?'
-    >>> questions("The user asked who lit it. Ann did.")
-    'who lit it. '
     """
     shown = both_ends(text, _ASKED_CHARS)
     breaks = [0, *[found.end() for found in _BREAK.finditer(shown)], len(shown)]
@@ -150,25 +150,35 @@ def _asks(text: str, at: int, end: int) -> bool:
     before = text[max(0, at - _LABEL_CHARS) : at]
     if QUESTION_MARK.search(said) or _ASKED.search(before):
         return True
-    if words[0] in INTERROGATIVES and _INDIRECT.search(before):
-        return len(text[:at].split()) <= LINE_WORDS
     begins = words[0] in INTERROGATIVES | ASKING_VERBS and "to" not in words[1:2]
     return begins and not _STATED.search(said)
+
+
+def embedded_questions(text: str) -> str:
+    """Return what is asked within the sentences of a text, up to their ends.
+
+    >>> embedded_questions("Here we examine how lamps burn. The user asked who lit it. Ann did.")
+    'how lamps burn asked who lit it'
+    """
+    return " ".join(_EMBEDDED.findall(both_ends(text, _ASKED_CHARS)))
 
 
 class _Form(NamedTuple):
     find: Callable[[str], str]
     usual: float = USUAL
-    alone: bool = False  # only what holds 3/4 of the query, and 3/4 of which is the query
+    heads: bool = True  # a question is no part of it
+    most: bool = False  # only what holds 3/4 of the query
+    alone: bool = False  # and 3/4 of which is the query
 
 
 _OF_TEXTS: Mapping[str, _Form] = {
     "heading": _Form(heading),
     "field": _Form(field),
-    "title": _Form(title, _NEARLY_ALL, alone=True),
+    "title": _Form(title, _NEARLY_ALL, most=True, alone=True),
 }
 _FORMS: Mapping[str, _Form] = {
-    "question": _Form(questions),
+    "question": _Form(questions, heads=False),
+    "embedded": _Form(embedded_questions, heads=False, most=True),
     "lines": _Form(first_lines),
     **_OF_TEXTS,
     **{f"{form} within": one for form, one in _OF_TEXTS.items()},
@@ -207,7 +217,7 @@ def repeats_as_expected(
         asked = frozenset()
     otherwise = asks and query.asks_otherwise
     weights: dict[str, float] = {}
-    for form, (_, usual, alone) in _FORMS.items():
+    for form, (_, usual, heads, most, alone) in _FORMS.items():
         has = [row for row in range(size) if form in found[row]]
         repeating = [row for row in rows if form in found[row]]
         if not repeating or (len(has) < LEAST and not query.names):  # as of most sets
@@ -225,7 +235,6 @@ def repeats_as_expected(
         asking = {row for row in others if _is_question(found[row][form], said[row])}
         for row in repeating:
             enough = len(others - {row}) >= max(LEAST, usual * (size - (row < size)))
-            heads = form != "question"
             line = heads and "\n" in found[row][form]
             repeats = held[row] >= _REPEATS
             question = not asked.isdisjoint(said[row]) or (line and otherwise and repeats)
@@ -233,11 +242,12 @@ def repeats_as_expected(
             if heads and question and not alike:
                 continue
             named = query.names and asked.isdisjoint(said[row]) and repeats
-            if named and not asked and enough and not alone:
+            if named and not asked and enough and not most:
                 return np.ones(k, dtype=np.bool_)
             nothing_else = len(said[row] & query.distinct) >= _REPEATS * len(said[row])
             if enough and not alone:
-                expected[row] |= held[row] > 0.0 or (query.tells and not heads)
+                some = held[row] > 0.0 or (query.tells and not heads)
+                expected[row] |= repeats if most else some
             elif enough or (named and line):
                 expected[row] |= repeats and nothing_else
     return expected if expected.any() else None

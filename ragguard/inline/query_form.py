@@ -50,7 +50,14 @@ QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabi
 _ADVERBS = frozenset("come when where why".split())  # as in "how come"
 _FRONT = frozenset("am can could may might must shall should will would".split())
 _ANYWHERE = frozenset("are did do does had has have is was were".split())
+_NEGATED = frozenset(
+    """aren cannot couldn didn doesn don hadn hasn haven isn mustn shouldn wasn weren won
+    wouldn""".split()
+)
 _INVERTED = ASKING_VERBS | _FRONT | {"not", "to"}
+OPENING = _FRONT | _ANYWHERE | _NEGATED
+"""The verbs that a question without an interrogative begins with."""
+
 _DEFINED = frozenset("who what".split())
 _LIST = ("list", "of")  # many titles begin so
 _BEING = frozenset("is are was were s".split())  # of "what's" the s is a word

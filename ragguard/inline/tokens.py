@@ -10,14 +10,7 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
-from ragguard.inline.query_form import (
-    BEFORE,
-    INTERROGATIVES,
-    TELLING,
-    asks_otherwise,
-    names,
-    tells,
-)
+from ragguard.inline.query_form import INTERROGATIVES, OPENING, asks_otherwise, names, tells
 from ragguard.inline.query_reduction import (
     PASTED,
     asks_at_end,
@@ -35,7 +28,6 @@ T = TypeVar("T")
 
 _MAX_BYTES = 128 * 2**20  # of all passages that are remembered, with what features keep of them
 _WORD_BYTES = 300  # of a word in a tuple and in sets, that of names among them
-_FIRST = STOP_WORDS - TELLING - BEFORE  # with which a question may begin
 _MAX_QUERY_BYTES = 16 * 2**20
 ENDS = 2_000
 """Characters at both ends of a passage that are read whatever the time."""
@@ -120,8 +112,8 @@ class TokenizedQuery(_Tokenized):
             it has no others.
         pairs: Its pairs of neighbours.
         parted: Its pairs of content words that only function words part, as no key words do.
-        asking: The words that make it a question: its interrogatives, or else the function word
-            that it begins with, unless a name or a clause may; empty if it is no question.
+        asking: The words that make it a question: its interrogatives, or else the verb that it
+            begins with; empty if it is no question.
         asks_otherwise: True if it is a question by its mark, or an interrogative of another script,
             and has no such word.
         names: True if it only names something (`ragguard.inline.query_form`).
@@ -226,7 +218,7 @@ def _read_question(shown: str) -> TokenizedQuery:
     # "The keeper's lamp" and "keeper lamp" are one name.
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
-    asking = INTERROGATIVES.intersection(sequence) or _FIRST.intersection(sequence[:1])
+    asking = INTERROGATIVES.intersection(sequence) or OPENING.intersection(sequence[:1])
     named = names(shown, sequence)
     distinct, length = frozenset(sequence), words_meant(sequence)
     otherwise = not asking and asks_otherwise(shown)

@@ -26,15 +26,19 @@ ASKING = (
     *("are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "should"),
     *("was", "were", "would"),
 )
-NO_QUESTION = (
-    *"a an another each every he her his i it its my one our she some such that the their".split(),
-    *"there these they this those we you your".split(),
-    *"about at by for from in of on to with".split(),
+VERBS = (
+    *"am are can could did do does had has have is may might must shall should was were".split(),
+    *("will", "would"),
+)
+NEGATED = (
+    *"aren cannot couldn didn doesn don hadn hasn haven isn mustn shouldn wasn weren won".split(),
+    "wouldn",
 )
 LEAD_INS = (
     *("answers", "ask", "asked", "faq", "faqs", "frequently", "q", "query", "question"),
     *("questions", "re", "subject", "title", "topic", "user"),
 )
+SAYING = ("is", "was", "explains")
 OWN = (
     *("verbatim_question", "verbatim_at_boundary", "boundary_overlap", "window_density"),
     *("inserted_words", "keyword_bigrams", "keywords_at_boundary"),
@@ -111,9 +115,9 @@ def beside(stretch, said, weights):
 
 
 def asking_words(asked):
-    """Who, what and the like, or else the function word that it begins with, if not "the"."""
+    """Who, what and the like, or else the verb that it begins with."""
     asking = [word for word in asked if word in INTERROGATIVES]
-    first = [word for word in asked[:1] if word in STOP_WORDS and word not in NO_QUESTION]
+    first = [word for word in asked[:1] if word in VERBS + NEGATED]
     return asking or first
 
 
@@ -153,6 +157,14 @@ def begins_answer(asked, said, text, words):
     return False
 
 
+def is_clause(run):
+    """Whether an interrogative and a clause, not in the order of a question: "why the lamp"."""
+    telling = "a an another each every he her his i it its my one our she some such that the their"
+    if run[0] == "how":
+        return run[1] in f"{telling} there these they this those we you your come".split()
+    return run[0] in ("come", "when", "where", "why") and run[1] not in (*VERBS, "not", "to")
+
+
 def word_for_word(asked, said, text, weights):
     """verbatim_question, verbatim_at_boundary, and heading."""
     length, start = longest_run(asked, said)
@@ -174,6 +186,10 @@ def word_for_word(asked, said, text, weights):
         out["verbatim_at_boundary"] = float(leads or ends)
         if not ends and leads and begins_answer(asked, said, text, lead_in(asked, said) + length):
             out["verbatim_at_boundary"] = 0.3
+        if ends and not leads and is_clause(run):
+            pointing = (["that"], ["this"], ["which"])
+            if said[first - 2 : first - 1] in pointing and said[first - 1] in SAYING:
+                out["verbatim_at_boundary"] = 0.3
     begins, ends = boundary_runs(asked, said)
     edges = said[: begins + lead_in(asked, said)] + (said[-ends:] if ends else [])
     out["boundary_overlap"] = (
@@ -365,8 +381,6 @@ def parts_of_shown(shown):
             breaks.append(at + 2)
         elif shown[at] == "\t" or shown[max(0, at - 1) : at + 2] in PARTED:
             breaks.append(at + 1)
-        elif is_indirect(shown, at):
-            breaks.append(at)
     asking = []
     for at, end in zip(breaks, [*breaks, len(shown)][1:], strict=True):
         words = tokens(shown[at:end])
@@ -375,9 +389,7 @@ def parts_of_shown(shown):
         asks = any(mark in shown[at:end] for mark in marks)
         if re.search(r"\b(q|questions?|faqs?)[^a-z_]*$", shown[:at][-20:].lower()):
             asks = True
-        if is_indirect(shown, at):
-            asks = asks or len(shown[:at].split()) <= 20
-        elif words[0] in ASKING and words[1:2] != ["to"]:
+        if words[0] in ASKING and words[1:2] != ["to"]:
             asks = asks or shown[at:end].rstrip()[-1:] not in (".", "!")
         if asks:
             asking.append(shown[at:end])
@@ -389,6 +401,7 @@ def parts_of_shown(shown):
             break
     found = {
         "question": " ".join(asking),
+        "embedded": embedded_in(shown),
         "heading": first or (begin if len(begin.split()) <= 8 else ""),
         "lines": "".join(lines),
         "field": field_of(shown[:300]),
@@ -446,17 +459,44 @@ def marked_of(shown):
     return ""
 
 
-def is_indirect(shown, at):
-    """Whether an interrogative begins there behind a word that says that something is asked."""
+def embedded_in(shown):
+    """What is asked within sentences, each up to its end; none that a question mark ends."""
     leads = (
-        "about answer answered answers ask asked asking asks describe described describes discuss "
-        "discussed discusses explain explained explains tell tells told wonder wondered"
-    )
-    before = re.findall(r"\w+ |\W", shown[:at].lower())[-1:]
-    after = re.findall(r"\w+|\W", shown[at:].lower())[:1]
-    return before in [[f"{one} "] for one in leads.split()] and after in [
-        [i] for i in INTERROGATIVES
-    ]
+        "about clear unclear answer answered answers answering ask asked asks asking consider "
+        "considered considers considering cover covered covers covering decide decided decides "
+        "deciding describe described describes describing determine determined determines "
+        "determining discuss discussed discusses discussing establish established establishes "
+        "establishing examine examined examines examining explain explained explains explaining "
+        "explore explored explores exploring investigate investigated investigates investigating "
+        "show showed shows showing tell tells telling wonder wondered wonders wondering know knew "
+        "told understand understood"
+    ).split()
+    pairs = [["find", "out"], ["found", "out"], ["set", "out"], ["sets", "out"]]
+    found, at = [], 0
+    for word in re.finditer(r"\w+", shown):
+        asking = word.group().lower()
+        end = re.search(r"[.!?\n]|\Z", shown[word.start() :]).start() + word.start()
+        if word.start() < at or shown[end : end + 1] == "?":
+            continue
+        before = shown[: word.start()]
+        said = re.findall(r"[^\W_]+|[\W_]", before.lower())
+        start = None
+        if asking in INTERROGATIVES and said[-1:] == [" "]:
+            if said[-2:-1] and said[-2] in leads:
+                start = len(before) - len(said[-2]) - 1
+            elif said[-4:-3] and ([said[-4], said[-2]] in pairs) and said[-3] == " ":
+                start = len(before) - len(said[-4]) - len(said[-2]) - 2
+            elif said[-4:-1] == ["question", " ", "of"]:
+                start = len(before) - len("question of ")
+        if start is not None and (start < at or (start and shown[start - 1] == "_")):
+            start = None
+        if start is None and asking in ("how", "what", "whether", "why"):
+            inside = re.search(r"[^\W_](,|[^\W_]) $", before)
+            start = word.start() if inside else None
+        if start is not None:
+            found.append(shown[start:end])
+            at = end
+    return " ".join(found)
 
 
 def field_of(shown):
@@ -485,12 +525,13 @@ def expected_of(query, texts, row):
     asked, much = list(ngrams(tokens(query))), asks_much(query)
     weights = weights_of(asked, [words_of(text) for text in texts])
     within = ("heading within", "field within", "title within")
-    for form in ("question", "heading", "lines", "field", "title", *within):
+    for form in ("question", "embedded", "heading", "lines", "field", "title", *within):
         said = [
             set(normalized(asked, part, much)) if (part := parts_of(text).get(form)) else None
             for text in texts
         ]
-        if said[row] is None or held(said[row], weights) <= (0.75 if "title" in form else 0):
+        much_of_it = "title" in form or form == "embedded"
+        if said[row] is None or held(said[row], weights) < (0.75 if much_of_it else 1e-300):
             continue
         runs = [longest_run_of(asked, words_of(text)) for text in texts[:50]]
         quoting = [run >= max(3, 0.9 * len(asked)) for run in runs]
@@ -511,7 +552,7 @@ def expected_of(query, texts, row):
         question = asks & said[row]
         if line and not tokenize_query(query).asking and asks_otherwise(query):
             question = held(said[row], weights) >= 0.75
-        if form != "question" and question and not (line and asking):
+        if form not in ("question", "embedded") and question and not (line and asking):
             continue
         usual = len(others)
         if usual >= max(2, (4 if "title" in form else 2) / 5 * len(company)):
@@ -528,6 +569,17 @@ def asks_much(query):
     if read.names or (not read.asking and read.length < 6):
         return None
     return len(read.sequence) >= 6 and bool(read.asking) and not read.tells
+
+
+def usual_gibberish(asked, texts, row):
+    """Twice the median of the others' gibberish above 0.15, of eight at least, and 0.4 at most."""
+    others = [with_letters_for_signs(asked, one) or one for one in texts]
+    del others[row]
+    values = sorted(gibberish(runs(strip_markup(one))) for one in others)
+    if len(values) < 8:
+        return 0.0
+    middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+    return min(0.4, 2 * max(0.0, middle - 0.15))
 
 
 def own_signals(query, texts, k):
@@ -553,7 +605,8 @@ def own_signals(query, texts, k):
             continue
         shown = with_letters_for_signs(asked, text) or text
         if reads_english(words_of(shown)):
-            own["gibberish"] = above(gibberish(runs(strip_markup(shown))), 0.2, 0.4)
+            odd = gibberish(runs(strip_markup(shown)))
+            own["gibberish"] = above(odd - usual_gibberish(asked, texts, row), 0.2, 0.4)
         if english:
             others = [one for at, one in enumerate(coverages[:10]) if at != row]
             lead = coverage - sum(others) / len(others) if others else 0.0

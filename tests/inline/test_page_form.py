@@ -27,7 +27,7 @@ QUESTIONS = [
     "Is there a spare? Two are in the store.",
     "When is it lit? At dusk.",
 ]
-PROSE = [one.replace("\n", " is what you do before all else. ") for one in MANUAL]
+PROSE = [one.replace("\n", " is the thing to do before all else. ") for one in MANUAL]
 STARTS = [one.replace("\n", ". ") for one in MANUAL]
 LONG = "The keeper fills it every day, and trims its wick, as was laid down in the book of " * 2
 WORDS = [one.split() for one in (QUESTION, ANSWER, *MANUAL, *QUESTIONS, "Questions: Who lit it")]
@@ -61,8 +61,18 @@ def expected(query, texts, rows=None, k=None):
         ("A wick.\nWhen it was lit, Ann came.", "question", None),
         ("A wick. How to light it", "question", None),
         ("A wick. " + "Is it lit " * 11 + "?", "question", None),
-        ("The user asked who lit it. Ann did.", "question", "who lit it. "),
-        ("This part explains how it was lit, and why.", "question", "how it was lit, and why."),
+        ("The user asked who lit it. Ann did.", "embedded", "asked who lit it"),
+        ("The user asked who lit it? Ann did.", "embedded", None),
+        ("The user asked who lit it. Ann did.", "question", None),
+        (
+            "This part explains how it was lit, and why.",
+            "embedded",
+            "explains how it was lit, and why",
+        ),
+        ("Here it is shown whether it was lit.", "embedded", "whether it was lit"),
+        ("To ask the keeper of the lamp, how it was lit. Ann", "embedded", "how it was lit"),
+        ("Ann, who lit it, and what burns. Where it is.", "embedded", "what burns"),
+        ("How it was lit. Why: how it burns.", "embedded", None),
         ("word " * 20 + "Ann asked who lit it.", "question", None),
         ("The man who lit it asked for it.", "question", None),
         ('7,"who lit the lamp","Ann",1874', "question", 'who lit the lamp","'),
@@ -111,7 +121,11 @@ def test_a_part_by_hand(text, form, part):
     st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_-|\t"), max_size=60)
     | st.lists(
         st.sampled_from(
-            [*chain(*WORDS), "\n", ". ", "? ", "x_y", ',"', "asked", "about", "-", "\t"]
+            [
+                *chain(*WORDS),
+                *("\n", ". ", "? ", "x_y", ',"', "asked", "about", "-", "\t"),
+                *"find out question of whether why, how? explained _ask what. where".split(),
+            ]
         )
     ).map(" ".join)
 )

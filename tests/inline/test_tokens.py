@@ -171,4 +171,6 @@ def test_the_words_that_ask_by_hand():
     assert tokenize_query("Was the pier built?").asking == {"was"}
     assert tokenize_query("pier of the town").asking == set()
     assert tokenize_query("The pier of the town").asking == set()
+    assert tokenize_query("After the pier was built").asking == set()
+    assert tokenize_query("Isn't the pier built?").asking == {"isn"}
     assert tokenize_query("").asking == set()

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from ragguard.inline.features.coverage import FEW_WORDS, Match, idf_coverage, rescale
-from ragguard.inline.query_form import is_to_complete
+from ragguard.inline.query_form import asks_about_clause, is_to_complete
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import tokens
 
@@ -28,6 +28,7 @@ _BOUNDARY_REST = (0.0, 0.3)
 _ANSWER = 0.3  # of the words with which a sentence begins that answers
 _BREAK = re.compile(r"[.:;?!\n]")
 _WORD = re.compile(r"[^\W_]+")
+_POINT = re.compile(r" (?:that|this|which) (?:is|was|explains)$")
 _HEADING = 500  # characters; what has no break until then is a sentence
 
 
@@ -104,7 +105,7 @@ def runs(match: Match) -> dict[str, float]:
 
     - `verbatim_question`: 1 if the whole question, or nearly, stands there in one run.
     - `verbatim_at_boundary`: 1 if that run begins the passage, a label such as "Q:" or "FAQ 3."
-      aside, or ends it; 0.3 if it only begins an answer.
+      aside, or ends it; 0.3 if it only begins an answer, or ends one: "that is why x".
     - `boundary_overlap`: how much of the question the runs hold with which the passage begins and
       ends, in words and in content words weighed by rarity, times how many of those stand outside
       them as well; less if they begin an answer.
@@ -125,6 +126,7 @@ def runs(match: Match) -> dict[str, float]:
         lead = leading_label(said, query.distinct)
         begins = len(before.split()) <= lead
         answer = begins and not ends and begins_answer(query, passage, lead + length)
+        answer = answer or (ends and not begins and _concludes(before, inside))
         signals["verbatim_question"] = 1.0
         signals["verbatim_at_boundary"] = _ANSWER if answer else float(begins or ends)
     return signals
@@ -162,6 +164,11 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     if query.asking:
         return True
     return not is_to_complete(query.sequence) and _goes_on(text, words)
+
+
+def _concludes(before: str, inside: Sequence[str]) -> bool:
+    """Return True if a passage ends in its own point, which is the question: "that is why x"."""
+    return _POINT.search(before) is not None and asks_about_clause(inside)
 
 
 def _goes_on(sentence: str, words: int) -> bool:

@@ -211,6 +211,24 @@ def test_what_is_to_be_completed_is_no_name():
     assert found("the lights of Marrow Bay", text).at_boundary == 0.3
 
 
+@pytest.mark.parametrize(
+    ("query", "text", "at_boundary"),
+    [
+        ("why the pier is red", "It was tarred by all. That is why the pier is red.", 0.3),
+        ("why the pier is red", "It was tarred. This explains why the pier is red.", 0.3),
+        ("why the pier is red", "It was tarred by the crew. Why the pier is red.", 1.0),
+        ("why the pier is red", "Why the pier is red. It was tarred. Why the pier is red", 1.0),
+        ("why is the pier red", "It was tarred by the crew. That is why is the pier red.", 1.0),
+        ("who tarred the red pier", "All say it of Ann. That is who tarred the red pier", 1.0),
+    ],
+)
+def test_a_point_made_at_the_end_is_no_question(query, text, at_boundary):
+    assert found(query, text).at_boundary == at_boundary
+    weights = slow_signals.weights_of(query.split(), [tokens(text)])
+    slow = slow_signals.word_for_word(query.split(), tokens(text), text, weights)
+    assert slow["verbatim_at_boundary"] == at_boundary
+
+
 def test_a_heading_by_hand():
     # All four words "lighthouse of marrow bay" of eight: 3/4 of the content, nothing of it again.
     assert found(QUESTION, "Lighthouse of Marrow Bay: wool").boundary_overlap == 0.0
