@@ -7,7 +7,6 @@ same objects, and a thread that writes takes little of the interpreter from quer
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,8 +16,7 @@ from ragguard.audit.allow_list import Allowance
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns
 from ragguard.audit.memory_quarantine import MemoryQuarantine
 from ragguard.audit.quarantine import QuarantineEntry, as_utc
-from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event
-from ragguard.audit.verdict_counter import retained
+from ragguard.audit.records import OPEN, Event, EventStatus, no_event
 from ragguard.fork import follow_forks
 from ragguard.recent_passages import passages_bytes
 
@@ -62,8 +60,6 @@ class MemoryStore(MemoryQuarantine):
         self._events: dict[str, _Kept] = {}
         self._turns: Turns[str] = Turns()  # of open events
         self._finished: Turns[str] = Turns()  # of the others, in one lane
-        self._counts: Counter[str] = Counter()
-        self._scores: list[ScoredQuery] = []
         follow_forks(self)
 
     def tenants(self) -> list[str]:
@@ -197,24 +193,6 @@ class MemoryStore(MemoryQuarantine):
                 self._put(kept, status="pending", error=None, **anew)
                 done.append(event_id)
         return done
-
-    def add_counts(self, counts: Mapping[str, int]) -> None:
-        with self._lock:
-            self._counts.update({name: int(count) for name, count in counts.items()})
-
-    def counts(self) -> dict[str, int]:
-        with self._lock:
-            return dict(self._counts)
-
-    def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
-        scorers = {record.scorer for record in scored}
-        with self._lock:
-            everything = [*self._scores, *scored]
-            self._scores[:] = retained(everything, sample=sample, recent=recent, scorers=scorers)
-
-    def scores(self) -> list[ScoredQuery]:
-        with self._lock:
-            return list(self._scores)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({f'tenant={self.tenant!r}' if self.tenant else ''})"

@@ -1,17 +1,18 @@
-"""What the store in memory only ever adds to: verdicts, answers and the trail."""
+"""What the store in memory only ever adds to: verdicts, answers, counters, scores and the trail."""
 
 from __future__ import annotations
 
 import secrets
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from ragguard.audit.quarantine import as_utc, utc_now
-from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer, TenantViews
+from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer, ScoredQuery, TenantViews
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
+from ragguard.audit.verdict_counter import retained
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
 _MAX_CHARS = 16_000_000  # of all texts and reasons of verdicts; 64 MB at most
@@ -19,7 +20,10 @@ _MAX_ANSWERS = 20_000  # of all tenants together; some 30 MB with ten passages e
 
 
 class MemoryRecords(TenantViews):
-    """Verdicts, answers and trail of a `MemoryStore`; of the first two what there is room for."""
+    """Verdicts, answers, counters, scores and trail of a `MemoryStore`.
+
+    Of the first two it keeps what there is room for.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # of all that the store has
@@ -28,6 +32,8 @@ class MemoryRecords(TenantViews):
         self._chars_of: Counter[str] = Counter()
         self._answer_key = secrets.token_bytes(32)
         self._answers: dict[str, deque[Answer]] = {}
+        self._counts: Counter[str] = Counter()
+        self._scores: list[ScoredQuery] = []
         self._trail: list[TrailRow] = []
 
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
@@ -102,6 +108,24 @@ class MemoryRecords(TenantViews):
                 one for one in reversed(mine) if one.digest == digest and one.given_at >= since
             ]
         return found[:KEPT_ALIKE]
+
+    def add_counts(self, counts: Mapping[str, int]) -> None:
+        with self._lock:
+            self._counts.update({name: int(count) for name, count in counts.items()})
+
+    def counts(self) -> dict[str, int]:
+        with self._lock:
+            return dict(self._counts)
+
+    def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
+        scorers = {record.scorer for record in scored}
+        with self._lock:
+            everything = [*self._scores, *scored]
+            self._scores[:] = retained(everything, sample=sample, recent=recent, scorers=scorers)
+
+    def scores(self) -> list[ScoredQuery]:
+        with self._lock:
+            return list(self._scores)
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._lock:
