@@ -157,7 +157,8 @@ class Decisions:
 
         The filter judges these passages as before, and what is reported anew is proposed. What
         somebody confirms meanwhile stays. Such events that wait are not attributed any more, unless
-        `retry_events` puts them back.
+        `retry_events` puts them back; what others than the reporter reported as well goes on
+        waiting, as their report alone.
 
         Raises:
             EventNotFoundError: There is no such event, nor anything that it accused.
@@ -200,16 +201,27 @@ class Decisions:
         ]
 
     def _end_events(self, event: str | None, reporter: str | None, since: datetime | None) -> None:
-        """End the events that wait, of those that `undo` means: they count as failed."""
-        ended = 0
+        """End the events that wait, of those that `undo` means: they count as failed.
+
+        Of what others than the reporter reported as well, only the reporter's name is taken out.
+        """
+        ended = shared = 0
         for status in OPEN:
             for one in self._store.events(status=status, limit=_ALL, passages=False):
-                if (
-                    event in (None, one.id)
-                    and reporter in (None, one.reporter)
-                    and (since is None or one.created_at >= since)
-                ):
+                if event not in (None, one.id) or (since is not None and one.created_at < since):
+                    continue
+                if reporter is None:
                     ended += self._store.fail_event(one.id, _ENDED, final=True, counts=False)
+                elif one.reporter == reporter or one.reporters > 1:
+                    others = self._store.withdraw_reporter(one.id, reporter, _ENDED)
+                    ended += others == 0
+                    shared += bool(others)
+        if shared:
+            logger.warning(
+                "events that wait and that others reported as well: %d; they go on waiting, "
+                "without this reporter",
+                shared,
+            )
         if ended:
             logger.warning(
                 "events that waited and are not attributed any more: %d; `ragguard events retry` "

@@ -13,7 +13,7 @@ from typing import Any
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allow_list import Allowance
-from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns
+from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
 from ragguard.audit.memory_quarantine import MemoryQuarantine
 from ragguard.audit.quarantine import QuarantineEntry, as_utc
 from ragguard.audit.records import OPEN, Event, EventStatus, no_event
@@ -165,6 +165,22 @@ class MemoryStore(MemoryQuarantine):
             status, failures = "failed" if final else "pending", kept.event.failures + int(counts)
             self._put(kept, status=status, error=error, failures=failures)
             return True
+
+    def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:
+        lane = lane_of(reporter, self.tenant)
+        with self._lock:
+            event, kept = self.event(event_id), self._events[event_id]
+            if event.status not in OPEN or lane not in kept.lanes:
+                return None
+            others = kept.lanes - {lane}
+            if not others:
+                self._put(kept, status="failed", error=error)
+                return 0
+            kept.lanes = others
+            kept.event = replace(event, reporters=len(others))
+            if event.reporter == reporter:
+                self._put(kept, status="pending", reporter=None)
+            return len(others)
 
     def attribution(self, event_id: str) -> Attribution | None:
         with self._lock:

@@ -247,6 +247,15 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
         is raised are as in `finish_event`.
         """
 
+    def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:
+        """Take a reporter out of an open event; return how many others have reported it.
+
+        With none left it is "failed" with this error, and its reporter stays on record. Else it
+        goes on waiting; where the first is taken out, as a report without a name, and a worker that
+        has begun on it must begin anew. Its `reports` stay. None, and nothing is changed, where it
+        is not open or not theirs. Raises `EventNotFoundError` for an id that the tenant lacks.
+        """
+
     def attribution(self, event_id: str) -> Attribution | None:
         """Return the attribution that was stored last, also of an event tried again; or None."""
 

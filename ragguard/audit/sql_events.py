@@ -134,6 +134,25 @@ class SqlEvents(TenantViews):
             )
             return seq is not None or _left_alone(session, event_id)
 
+    def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:
+        lane = lane_of(reporter, self.tenant)
+        named = select(EventRow).where(*self._of_id(event_id)).options(lazyload(EventRow.passages))
+        with self._database.write() as session:
+            row = session.scalar(named.with_for_update())
+            if row is None:
+                raise no_event(event_id)
+            lanes = row.lanes.split()
+            if row.status not in OPEN or lane not in lanes:
+                return None
+            lanes.remove(lane)
+            if not lanes:
+                row.status, row.error, row.claimable_at = "failed", error, None
+                return 0
+            row.lanes = " ".join(lanes)
+            if row.reporter == reporter:
+                row.reporter, row.status, row.claimable_at = None, "pending", 0.0
+            return len(lanes)
+
     def attribution(self, event_id: str) -> Attribution | None:
         found = (
             select(AttributionRow.body_json)

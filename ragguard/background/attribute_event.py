@@ -175,7 +175,8 @@ class EventAttributor:
                 )
             )
         with suppress(EventNotFoundError):  # nobody keeps it
-            if self.store.event(event.id).status == "failed":
+            now = store.event(event.id)
+            if now.status == "failed" or now.reporter != event.reporter:
                 return []
         done = store.accuse(entries, self._policy)
         self._tell(event, done)

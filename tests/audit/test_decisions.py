@@ -262,3 +262,37 @@ def test_who_decides_and_who_reported_are_named_by_a_str(decisions, store):
     with pytest.raises(InvalidInputError, match="reporter must be a str"):
         decisions.undo(reporter=5)
     assert store.quarantine() == before
+
+
+def test_undo_leaves_waiting_what_others_reported_as_well(store, caplog):
+    for name, who in {"e1": "mal ann", "e2": "ann mal", "e3": "mal mal", "e4": "ann bo"}.items():
+        store.add_events([Event(name, f"q {name}", "r", reporter=one) for one in who.split()])
+    store.add_events([Event("e5", "q e5", "r", reporter=one) for one in ("mal", None)])
+    assert Decisions(store).undo(reporter="mal", actor="eve") == []
+    found = {one.id: (one.status, one.reporter, one.reporters) for one in store.events()}
+    assert found == {
+        "e1": ("pending", None, 1),
+        "e2": ("pending", "ann", 1),
+        "e3": ("failed", "mal", 1),
+        "e4": ("pending", "ann", 2),
+        "e5": ("pending", None, 1),
+    }
+    assert "not attributed any more: 1;" in caplog.text
+    assert "others reported as well: 3;" in caplog.text
+    # Once more there is nothing of his to take out.
+    caplog.clear()
+    assert Decisions(store).undo(reporter="mal", actor="eve") == []
+    assert {one.id: (one.status, one.reporter, one.reporters) for one in store.events()} == found
+    assert caplog.text == ""
+
+
+def test_undo_by_reporter_takes_out_of_the_events_that_it_means_alone(store):
+    for hour in range(3):
+        two = [Event(f"e{hour}", "q", "r", reporter=one, created_at=at(hour)) for one in ("a", "b")]
+        store.add_events(two)
+    decisions = Decisions(store)
+    decisions.undo(reporter="a", event="e0")
+    decisions.undo(reporter="a", since=at(2))
+    assert [one.reporters for one in store.events()] == [1, 2, 1]
+    decisions.undo(event="e1")  # whoever reported it
+    assert [one.status for one in store.events()] == ["pending", "failed", "pending"]

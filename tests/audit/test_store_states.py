@@ -176,6 +176,29 @@ class StoreStates(RuleBasedStateMachine):
             )
             (self._settle if final else self.free.add)(event_id)
 
+    @rule(event_id=names, reporter=texts, first=st.booleans(), error=texts)
+    def withdraw_reporter(self, event_id, reporter, first, error):
+        event = self.events.get(event_id)
+        if event is None:
+            with pytest.raises(EventNotFoundError):
+                self.store.withdraw_reporter(event_id, reporter, error)
+            return
+        who = event.reporter if first and event.reporter is not None else reporter
+        others = self.reporters[event_id] - {who}
+        known = event.status in ("pending", "running") and who in self.reporters[event_id]
+        told = self.store.withdraw_reporter(event_id, who, error)
+        assert told == (len(others) if known else None)
+        if told:
+            self.reporters[event_id] = others
+            event = replace(event, reporters=told)
+            if event.reporter == who:
+                event = replace(event, reporter=None, status="pending")
+                self.free.add(event_id)
+            self.events[event_id] = event
+        elif known:
+            self.events[event_id] = replace(event, status="failed", error=error)
+            self._settle(event_id)
+
     @rule(wanted=st.none() | st.lists(names, max_size=3))
     def retry_events(self, wanted):
         if not self.events.keys() >= {*(wanted or ())}:

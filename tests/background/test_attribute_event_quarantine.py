@@ -341,15 +341,23 @@ def test_what_a_search_refuses_in_a_planted_text_saves_none_of_them(odd):
     assert len(done) == 2
 
 
-def test_an_event_that_is_undone_while_its_texts_are_searched_for_accuses_nothing():
+@pytest.mark.parametrize("tenant", ["", "acme"])
+@pytest.mark.parametrize("others", [(), ("ann",)])
+def test_an_event_that_is_undone_while_its_texts_are_searched_for_accuses_nothing(tenant, others):
     store = MemoryStore()
-    store.add_event(Event("1", QUESTION, "r", reporter="mal"))
+    mine = store.of_tenant(tenant or None)
+    for reporter in ("mal", *others):
+        store.add_event(Event("1", QUESTION, "r", reporter=reporter, tenant=tenant))
     event = store.claim_event(lease_s=60)
 
     def slow(query, limit):
-        Decisions(store).undo(reporter="mal")
+        Decisions(mine).undo(reporter="mal")
         return []
 
     found = Attribution(QUESTION, "r", "listing", [Passage(FIRST[0])], [], 9, "poisoning", "so")
-    assert EventAttributor(store, slow, policy="review").quarantine(event, found) == []
-    assert store.quarantine() == []
+    attributor = EventAttributor(store, slow, policy="review")
+    assert attributor.quarantine(event, found) == []
+    assert mine.quarantine() == []
+    if others:  # what they reported is taken up again, and not in his name
+        attributor.quarantine(store.claim_event(lease_s=60), found)
+        assert [entry.reporters for entry in mine.quarantine()] == [(None,)]
