@@ -50,19 +50,25 @@ def as_removable(
         source: A LangChain vector store, a LlamaIndex index or vector store, a Chroma collection, a
             FAISS index, or anything with `remove` and `add` already, such as
             `ragguard.knowledge.QdrantCollection` and `ragguard.knowledge.PgVectorTable`.
-        texts: For a FAISS index: its texts, by id for an index with ids of its own (`IndexIDMap2`),
-            or a list of `Passage` for a flat one; kept in step with it. A plain string's id is the
-            number.
+        texts: For a FAISS index alone: its texts, by id for an index with ids of its own
+            (`IndexIDMap2`), or a list of `Passage` for a flat one; kept in step with it. A plain
+            string's id is the number.
         embedder: For a FAISS index, a Chroma collection and a LlamaIndex vector store: what made
             their vectors; None is the collection's own embedding function, or the built-in one.
 
     Raises:
-        InvalidInputError: `source` is none of these, or a FAISS index comes without `texts`.
+        InvalidInputError: `source` is none of these, or a FAISS index comes without `texts`, or
+            anything else with them.
     """
     if has(source, "remove_ids"):
         if texts is None:
             raise InvalidInputError("a FAISS index holds vectors only; pass texts= by id with it")
         return FaissIndex(source, texts, embedder)
+    if texts is not None:
+        raise InvalidInputError(
+            f"texts= goes with a FAISS index, not with a {type(source).__name__}; leave it out, or "
+            "pass the index that holds the vectors of these texts"
+        )
     if has(source, "get_by_ids", "delete"):
         return LangChainStore(source)
     if has(source, "delete_nodes") and hasattr(source, "docstore"):

@@ -317,6 +317,15 @@ def test_faiss_gives_ids_to_passages_without_a_number():
         as_removable(index)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not faiss])
+@pytest.mark.parametrize("given", [{10: TEXTS["10"]}, []])
+def test_texts_are_for_a_faiss_index_alone(kind, given):
+    base, texts = kind()
+    with pytest.raises(InvalidInputError, match=f"not with a {type(base).__name__}; leave it"):
+        as_removable(base, texts=given, embedder=EMBEDDER)
+    assert texts() == TEXTS
+
+
 @pytest.mark.parametrize("bad", [None, 3, [], "store"])
 def test_what_is_no_knowledge_base(bad):
     with pytest.raises(InvalidInputError, match="cannot remove passages"):
