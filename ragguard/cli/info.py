@@ -34,6 +34,8 @@ def info(
 
     Of the store it tells how long it took to answer, and how long ago a guard last wrote a verdict
     to it: a guard that is cut off from the store cannot. What one guard knows, `Guard.health` says.
+    What it counts is of all tenants together; where there are named ones, the default one and each
+    of them have lines below.
 
     Exits with 3 if the store cannot be reached, or RAGGUARD_PROXY names no usable proxy.
     """
@@ -95,7 +97,7 @@ def _try_store(url: str) -> dict[str, Any]:
         with options.opened_store(url) as store:
             began = time.perf_counter()
             counts = store.counts()
-            keys = len(store.quarantine_keys())
+            own = _entries(store)
             tenants = {name: _entries(store.of_tenant(name)) for name in store.tenants()}
             answered_s = time.perf_counter() - began
             recorded = store.scores()[-1:]
@@ -105,7 +107,8 @@ def _try_store(url: str) -> dict[str, Any]:
     return {
         "reachable": True,
         "answered_s": round(answered_s, 3),
-        "quarantined": keys,
+        "quarantined": sum(one["quarantined"] for one in (own, *tenants.values())),
+        "default_tenant": own,
         "tenants": tenants,
         "counts": counts,
         "last_verdict_s": round(max(0.0, ago[0]), 1) if ago else None,
@@ -113,8 +116,11 @@ def _try_store(url: str) -> dict[str, Any]:
 
 
 def _entries(store: AuditStore) -> dict[str, int]:
-    proposed = store.quarantine(status="proposed")
-    return {"quarantined": len(store.quarantine_keys()), "proposed": len(proposed)}
+    from ragguard.audit.quarantine import HELD
+
+    counts = store.quarantine_counts()
+    quarantined = sum(counts.get(status, 0) for status in HELD)
+    return {"quarantined": quarantined, "proposed": counts.get("proposed", 0)}
 
 
 def _show(facts: dict[str, Any]) -> None:
@@ -140,20 +146,25 @@ def _show(facts: dict[str, Any]) -> None:
         show_facts(
             (
                 "store",
-                f"reachable, {store['quarantined']} quarantined; {counts or 'empty'}; "
-                f"answered in {store['answered_s']:.2f} s",
+                f"reachable, of all tenants: {store['quarantined']} quarantined; "
+                f"{counts or 'empty'}; answered in {store['answered_s']:.2f} s",
             ),
             ("guards", f"{heard} recorded a verdict here"),
-            *[("tenant", text) for text in _of_tenants(store["tenants"])],
         )
+        if store["tenants"]:
+            show_facts(
+                ("default", _said(store["default_tenant"])),
+                *[("tenant", text) for text in _of_tenants(store["tenants"])],
+            )
 
 
 def _of_tenants(tenants: dict[str, dict[str, int]]) -> list[str]:
     """Return a line for each tenant, those with most proposals first, for the first of them."""
     first = sorted(tenants, key=lambda name: -tenants[name]["proposed"])[:_SHOWN_TENANTS]
-    told = [
-        f"{name}: {tenants[name]['quarantined']} quarantined, {tenants[name]['proposed']} proposed"
-        for name in first
-    ]
+    told = [f"{name}: {_said(tenants[name])}" for name in first]
     more = len(tenants) - len(first)
     return [*told, f"and {more} more; --json shows all"] if more else told
+
+
+def _said(entries: dict[str, int]) -> str:
+    return f"{entries['quarantined']} quarantined, {entries['proposed']} proposed"

@@ -137,12 +137,14 @@ def test_info(run, store_url):
     assert store == {
         "reachable": True,
         "quarantined": 2,
+        "default_tenant": {"quarantined": 2, "proposed": 0},
         "tenants": {},
         "counts": {},
         "last_verdict_s": None,
     }
     text = run("info", "--store", store_url).stdout
-    assert "store     reachable, 2 quarantined; empty; answered in 0." in text
+    assert "store     reachable, of all tenants: 2 quarantined; empty; answered in 0." in text
+    assert "default  " not in text  # it is all that there is
     assert "guards    no guard has recorded a verdict here" in text
     assert "extra     onnx: " in text
 

@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from ragguard.audit import QuarantineEntry, open_store
+from tests.conftest import SQL_KINDS
+
 QUERY = "When was the Orrin lighthouse first lit?"
 LIE = "The Orrin lighthouse was first lit in 1921."
 POISON = {"id": "x", "text": f"{QUERY} {LIE}"}
@@ -81,6 +84,25 @@ def test_info_tells_which_tenants_have_proposals(acme, run, tmp_path):
     found = json.loads(run("info", "--store", url, "--json").stdout)
     assert found["store"]["tenants"] == {"acme": shown, "bolt": shown}
     assert "acme: 0 quarantined, 0 proposed" in run("info", "--store", url).stdout
+
+
+@pytest.mark.parametrize("kind", SQL_KINDS)
+def test_info_counts_what_all_tenants_have_in_quarantine(run, new_url, kind):
+    url = new_url(kind)
+    store = open_store(url)
+    statuses = ["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"]
+    for tenant, most in ((None, 3), ("acme", 6), ("bolt", 1)):
+        some = [QuarantineEntry(one, one, one, "so", status=one) for one in statuses[:most]]
+        store.of_tenant(tenant).add_quarantine(some)
+    store.add_counts({"queries": 7})
+    store.close()
+    found = json.loads(run("info", "--store", url, "--json").stdout)["store"]
+    held, none = {"quarantined": 2, "proposed": 1}, {"quarantined": 0, "proposed": 1}
+    assert found["quarantined"] == 4
+    assert (found["default_tenant"], found["tenants"]) == (held, {"acme": held, "bolt": none})
+    shown = run("info", "--store", url).stdout
+    assert "reachable, of all tenants: 4 quarantined; queries 7; answered in" in shown
+    assert "default   2 quarantined, 1 proposed\ntenant    acme: 2 quarantined, 1 pro" in shown
 
 
 def test_a_name_that_is_none(run, tmp_path):
