@@ -137,7 +137,7 @@ class Deciding:
         Args:
             event: Only what this event's attribution accused last.
             reporter: Only what rests on this reporter's word, alone or with others; of events that
-                wait those that this one reported first.
+                wait those that nobody else reported; the others wait without this name.
             since: Only what was accused or came into force since then; UTC unless it says else.
             actor: Who undoes it.
             tenant: For whom.
