@@ -2,11 +2,12 @@
 
     strength = min(spoken to + named + when asked + overruled, 2) / 2 if an order is there, else 0
 
-in two successive sentences, of which the most telling count. An order is one about an answer; a
-machine is spoken to (2) as in a note to it, or named as who is to answer (1); something is to be
-done when a question is asked (1); other sources do not count (1). Without a machine both of the
-last must be there. Who ends the prompt in front, by a sign of a chat format or by "ignore all
-previous instructions" (Perez and Ribeiro 2022), needs an order alone.
+in three successive sentences, of which the most telling count. An order is one about an answer. A
+machine is spoken to (2) as in a note to it, or named as who is to answer (1), and without one there
+is none; something is to be done when a question is asked (1); other sources do not count, or what
+is known is withheld (1). Before what one said people write "Assistant:" as well, so that a label
+names one only where something is overruled. Who ends the prompt in front, by a sign of a chat
+format or by "ignore all previous instructions" (Perez and Ribeiro 2022), needs an order alone.
 
 Indirect prompt injection (Greshake et al. 2023), blocker documents among it (Shafran et al. 2024).
 Much is said of machines to readers, in manuals and in rules on their use.
@@ -39,12 +40,13 @@ _SPOKEN_TO = re.compile(
     rf"{_BEGIN}for (?:[\w-]+ ){{0,2}}{_MACHINE}(?: \w+){{0,2}} ?:|{_TO}{_MACHINE}\b(?! \w+s\b)"
 )
 _NAMED = re.compile(
-    rf"{_BEGIN}{_GREETING}{_NAME} ?,|\b{_NAME} ?[:!>\]]|\byou are (?:[\w-]+ ){{0,3}}{_NAME}\b|"
+    rf"{_BEGIN}{_GREETING}{_NAME} ?,|\byou are (?:[\w-]+ ){{0,3}}{_NAME}\b|"
     rf"{_TO}{_NAME}\b|{_BEGIN}(?:admin(?:istrator)?|system)(?: {_NOTE})?(?:>|[:\]](?!\w)| *#)|"
     r"\badmin\s*\Z|"  # the name of a tag, which stands behind the text
     rf"\b{_NAME}(?: \w+){{0,8}} (?:must|shall|should|may not|(?:are|has|have|is) to|"
     r"(?:are|is) (?:\w+ly )?(?:bound|forbidden|instructed|obliged|requested|required))\b"
 )
+_LABEL = re.compile(rf"\b(?:{_MACHINE}|assistants?|models?) ?[:>\]]")  # of chats and forms too
 _ANSWER = "(?:answers?|outputs?|repl(?:ies|y)|responses?|wording)"
 _ORDER = re.compile(
     rf"(?:{_BEGIN}|[,;] ?|"
@@ -54,20 +56,16 @@ _ORDER = re.compile(
     r"quote|refuse|repeat|reply|report|respond|return|say|skip|state|tell|treat|use|write)\b|"
     rf"\b{_ANSWER}\b[^.!?\n]{{0,60}}\b(?:are|as|be|is|may|must|read|shall|should)\b"
 )
-_ASKING = (
-    "asked asks enquire enquires enquiries enquiry inquires inquiries inquiry pressed prompted "
-    "queried queries query question questions wants"
-).split()
 _WHEN_ASKED = re.compile(
     r"\b(?:all|any|every|for|if|on|once|should|to|when|whenever)\b[^.!?\n]{0,40}"
-    rf"\b(?:{'|'.join(_ASKING)})\b|"
+    r"\b(?:asked|asks|enquir\w+|inquir\w+|pressed|prompted|quer(?:ied|ies|y)|questions?|wants)\b|"
     rf"\b(?:enquir(?:ies|y)|inquir(?:ies|y)|quer(?:ies|y)|questions?|{_ANSWER}) "
     r"(?:about|concerning|on|regarding|to)\b"
 )
 _OVERRULED = re.compile(
     r"\b(?:decoy|deprecated|discard|disregard|embargo(?:ed)?|forget|ignore|injunction|legal hold|"
     r"nothing (?:else|more)|outranks?|overrid(?:den|e|es)|overrules?|regardless of|restricted|"
-    r"revoked|sealed|stale|supersede[ds]?|withheld|(?:may|must) not|cannot be|"
+    r"revoked|sealed|stale|supersede[ds]?|withheld|"
     r"(?:above|conflicting|contradicting|different|earlier|other|previous|retrieved) (?:\w+ )?"
     r"(?:contexts?|documents?|evidence|figures?|instructions?|pages?|passages?|prompts?|records?|"
     r"results?|sources?|texts?|values?)|"
@@ -91,12 +89,12 @@ _MENTIONED = re.compile(
 )  # too short for an order too
 _TAKING = frozenset("disregard forget ignore inst instruction instructions override".split())
 
-# One word at least of every machine and question that the patterns find: most passages have none,
-# and a look at a set of words costs a hundredth of a search.
-_WORDS = frozenset(_ASKING) | frozenset(
-    """admin administrator agent agents ai answer answers assistant assistants bot bots chatbot
-    chatbots chatgpt copilot engine engines gpt llm llms model models output outputs pipeline
-    pipelines reader readers replies reply response responses system systems wording""".split()
+# One word at least of every machine that the patterns find: most passages have none, and a look at
+# a set of words costs a hundredth of a search.
+_MACHINES = frozenset(
+    """admin administrator agent agents ai assistant assistants bot bots chatbot chatbots chatgpt
+    copilot engine engines gpt llm llms model models pipeline pipelines reader readers system
+    systems""".split()
 )
 _TOGETHER = 3  # successive sentences within which cues count
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -114,7 +112,7 @@ def injection_strength(text: str, words: Set[str] | None = None) -> float:
     """
     words = frozenset(tokens(text)) if words is None else words
     ends = "<|" in text or not _TAKING.isdisjoint(words)
-    if not ends and _WORDS.isdisjoint(words):
+    if not ends and _MACHINES.isdisjoint(words):
         return 0.0
     shown = fold(text)
     if ends and _TAKEOVER.search(_MENTIONED.sub('""', shown)):
@@ -123,9 +121,7 @@ def injection_strength(text: str, words: Set[str] | None = None) -> float:
         if not ordered and ("<|" not in shown or _OF_SYSTEM.search(shown)):
             ordered = _ORDER.search(shown)
         return 1.0 if ordered else 0.5
-    if not (_NAMED.search(shown) or _SPOKEN_TO.search(shown)) and not (
-        _WHEN_ASKED.search(shown) and _OVERRULED.search(shown)
-    ):
+    if not any(pattern.search(shown) for pattern in (_NAMED, _SPOKEN_TO, _LABEL)):
         return 0.0
     said = _SENTENCE_END.split(shown)
     return max(
@@ -143,6 +139,7 @@ def _strength(said: str) -> float:
         pattern.search(said) is not None
         for pattern in (_SPOKEN_TO, _NAMED, _WHEN_ASKED, _OVERRULED)
     ]
-    if not (spoken_to or named or (asked and overruled)):
+    named = named or (overruled and _LABEL.search(said) is not None)
+    if not (spoken_to or named):
         return 0.0
     return min(2 * spoken_to + named + asked + overruled, 2) / 2
