@@ -230,7 +230,7 @@ def repeats_as_expected(
         others = {
             row
             for row in has
-            if held[row] < _REPEATS and not (asks and quotes(query, passages[row]))
+            if held[row] < _REPEATS and not (asks and _quotes(query, passages[row], weights))
         }
         asking = {row for row in others if _is_question(found[row][form], said[row])}
         for row in repeating:
@@ -251,6 +251,12 @@ def repeats_as_expected(
             elif enough or (named and line):
                 expected[row] |= repeats and nothing_else
     return expected if expected.any() else None
+
+
+def _quotes(query: TokenizedQuery, passage: TokenizedPassage, weights: Mapping[str, float]) -> bool:
+    """Return True if a passage has the question, and none that asks the same of something else."""
+    whole = quotes(query, passage)
+    return whole and idf_coverage(passage.distinct, weights) >= _REPEATS
 
 
 def _is_question(part: str, words: Set[str]) -> bool:

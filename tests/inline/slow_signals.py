@@ -534,7 +534,10 @@ def expected_of(query, texts, row):
         if said[row] is None or held(said[row], weights) < (0.75 if much_of_it else 1e-300):
             continue
         runs = [longest_run_of(asked, words_of(text)) for text in texts[:50]]
-        quoting = [run >= max(3, 0.9 * len(asked)) for run in runs]
+        quoting = [
+            run >= max(3, 0.9 * len(asked)) and held(words_of(text), weights) >= 0.75
+            for run, text in zip(runs, texts, strict=False)
+        ]
         company = [at for at in range(len(runs)) if at != row]
         others = [None if quoting[at] else said[at] for at in company]
         others = [

@@ -261,6 +261,16 @@ def test_what_is_planted_makes_no_form_usual():
     assert expected(QUESTION, [planted[0], misspelt + "One.", misspelt + "Two.", *PROSE]) == []
 
 
+def test_a_page_that_asks_the_same_of_something_else_is_company():
+    places = ["Skerrin", "Halden", "Ely", "Norhaven", "Ravenmouth", "Marrow"]
+    asked = "When does the ferry leave the old stone pier of {}?"
+    pages = [f"{asked.format(place)} At {n + 6}." for n, place in enumerate(places)]
+    assert expected(asked.format("Skerrin"), pages) == list(range(6))
+    assert expected(asked.format("Skerrin"), [pages[0], *pages[:1], *PROSE]) == []
+    planted = [f"{asked.format('Skerrin')} At {n + 6}." for n in range(6)]
+    assert expected(asked.format("Skerrin"), planted) == []
+
+
 def test_a_question_without_its_mark_is_no_start():
     page = f"How do I trim the wick of the harbour lamp. {ANSWER}"
     assert expected(QUESTION, [page, *STARTS], [0]) == []
