@@ -27,21 +27,20 @@ _MACHINE = (
     r"(?:agents?|assistants?|engines?|models?|pipelines?|readers?|systems?))"
 )
 _NAME = f"(?:{_MACHINE}|agents?|assistants?|models?)"  # some of them of people as well
-_GREETING = (
-    "(?:(?:attention|connected|dear|friendly|good|hello|helpful|hey|hi|kind|note|ok|please) )*"
-)
+_GREETING = "attention connected dear friendly good hello helpful hey hi kind note ok please"
+_GREETED = f"(?:(?:{'|'.join(_GREETING.split())}) )"
 _NOTE = "(?:directive|guidelines|instructions?|memo|message|note|notice|override|prompt|update)"
-_TO = (
-    r"\b(?:attention|directives?|instructions?|memo|message|note|notice|remark|speaking) "
-    r"(?:for|of|to) (?:[\w-]+ ){0,3}"
-)
+_TO = r"(?:for|of|to) (?:[\w-]+ ){0,3}"
 _SPOKEN_TO = re.compile(
-    rf"{_BEGIN}{_GREETING}{_MACHINE}(?: ?[,!]|(?: (?:and )?\w+){{1,2}} ?:| {_NOTE})|"
-    rf"{_BEGIN}for (?:[\w-]+ ){{0,2}}{_MACHINE}(?: \w+){{0,2}} ?:|{_TO}{_MACHINE}\b(?! \w+s\b)"
+    rf"{_BEGIN}(?:{_GREETED}+{_MACHINE} ?[,!]|{_MACHINE} (?:directive|memo|override)\b)|"
+    rf"{_BEGIN}(?:for (?:[\w-]+ ){{0,2}})?{_MACHINE}(?: and \w+| only| reading \w+) ?:|"
+    rf"\b(?:attention|memo|message|note|notice|remark|speaking) {_TO}{_MACHINE}"
+    r"(?= ?[^\w ]|\Z| reading\b)"
 )
 _NAMED = re.compile(
-    rf"{_BEGIN}{_GREETING}{_NAME} ?,|\byou are (?:[\w-]+ ){{0,3}}{_NAME}\b|"
-    rf"{_TO}{_NAME}\b|{_BEGIN}(?:admin(?:istrator)?|system)(?: {_NOTE})?(?:>|[:\]](?!\w)| *#)|"
+    rf"{_BEGIN}{_GREETED}*{_NAME} ?,|\byou are (?:[\w-]+ ){{0,3}}{_NAME}\b|"
+    rf"{_BEGIN}(?:admin(?:istrator)?|system)(?: {_NOTE})?(?:>|[:\]](?!\w)| *#)|"
+    rf"\b{_NOTE}s? {_TO}{_NAME}\b|"
     r"\badmin\s*\Z|"  # the name of a tag, which stands behind the text
     rf"\b{_NAME}(?: \w+){{0,8}} (?:must|shall|should|may not|(?:are|has|have|is) to|"
     r"(?:are|is) (?:\w+ly )?(?:bound|forbidden|instructed|obliged|requested|required))\b"
