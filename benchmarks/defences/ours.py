@@ -9,7 +9,10 @@ from benchmarks.plugins import About, Case, Decision, Defence, Judge, Setting
 from benchmarks.retrieval import RetrievedSet
 from ragguard import Guard, Passage
 
-MEASURES = ("ragguard.inline", "ragguard.filtering", "ragguard.guard_decisions", "ragguard.text")
+MEASURES = tuple(
+    f"ragguard.{name}"
+    for name in ("inline", "filtering", "guard_decisions", "prompt_injection", "text")
+)
 
 
 def passages_of(retrieved: RetrievedSet) -> list[Passage]:

