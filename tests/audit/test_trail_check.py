@@ -349,7 +349,7 @@ def test_what_was_made_to_lapse_before_its_time(open_sql):
 @pytest.mark.parametrize("column", ["text", "passage_id", "reason", "event_id", "actor"])
 def test_what_has_lapsed_is_still_told_of(open_sql, column):
     store = open_sql()
-    store.accuse([entry("a", event_id="e", reporters=("ann",))], Limits(days=1e-9))
+    store.accuse([entry("a", event_id="e", reporters=("ann",))], Limits(days=1e-12))
     assert (store.lapse(), findings(store)) == (1, ())
     tamper(store, f"UPDATE ragguard_quarantine SET {column} = 'an honest page'")
     assert "but not as row 2 tells" in findings(store)[0]

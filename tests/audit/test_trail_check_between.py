@@ -138,7 +138,7 @@ def test_an_allowance_that_was_slipped_in_or_opened_again(store):
 
 def test_all_that_is_done_properly(new_store):
     store = new_store()
-    decisions, limits = Decisions(store), Limits(days=1e-9)
+    decisions, limits = Decisions(store), Limits(days=1e-12)
     for number, name in enumerate(("ann", "bo", "ann", "cy")):
         new = entry("a", status="proposed", event_id=f"e{number}", reporters=(name,))
         store.accuse([new, entry("b", event_id=f"e{number}", reporters=(name,))], limits)
