@@ -450,11 +450,13 @@ def test_a_full_queue_drops_and_counts(worker_of, caplog):
     store = BrokenStore("add_event")
     worker = worker_of(store, max_unsaved=2)
     with caplog.at_level(logging.ERROR):
-        for i in range(7):
-            worker.submit(event(f"{i}"))
+        for i in range(7):  # none is on its way to the store, which makes room for others
+            worker.outbox.put(event(f"{i}"))
     assert worker.outbox.lost == 5
     assert [r.args[2] for r in caplog.records if "is lost" in r.message] == [1, 2, 4]
     store.down.clear()
+    worker.start()
+    worker.outbox.work.set()
     assert wait_all(worker, "0", "1")
     assert sorted(e.id for e in store.events()) == ["0", "1"]
 
