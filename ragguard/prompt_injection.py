@@ -27,8 +27,9 @@ _MACHINE = (
     r"(?:agents?|assistants?|engines?|models?|pipelines?|readers?|systems?))"
 )
 _NAME = f"(?:{_MACHINE}|agents?|assistants?|models?)"  # some of them of people as well
-_GREETING = "attention connected dear friendly good hello helpful hey hi kind note ok please"
-_GREETED = f"(?:(?:{'|'.join(_GREETING.split())}) )"
+_GREETED = (
+    "(?:(?:attention|connected|dear|friendly|good|hello|helpful|hey|hi|kind|note|ok|please) )"
+)
 _NOTE = "(?:directive|guidelines|instructions?|memo|message|note|notice|override|prompt|update)"
 _TO = r"(?:for|of|to) (?:[\w-]+ ){0,3}"
 _SPOKEN_TO = re.compile(
@@ -83,9 +84,8 @@ _IMPERATIVE = re.compile(
     r"(?:\A|[^\w ]|\b(?:and|then|now|must|only|just|always|instead|please)) *"
     r"(?:answer|say|print|output|reply|respond)\b"
 )
-_MENTIONED = re.compile(
-    r"""["\u201c][^"\u201c\u201d]{1,45}["\u201d]"""
-)  # too short for an order too
+# Too short for an order as well; with one behind it, it is no mention: quotation marks are free.
+_MENTIONED = re.compile(r"""["\u201c][^"\u201c\u201d]{1,45}["\u201d]""")
 _TAKING = frozenset("disregard forget ignore inst instruction instructions override".split())
 
 # One word at least of every machine that the patterns find: most passages have none, and a look at
@@ -95,7 +95,9 @@ _MACHINES = frozenset(
     copilot engine engines gpt llm llms model models pipeline pipelines reader readers system
     systems""".split()
 )
-_TOGETHER = 3  # successive sentences within which cues count
+TOGETHER = 3
+"""Successive sentences within which cues count."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -114,21 +116,19 @@ def injection_strength(text: str, words: Set[str] | None = None) -> float:
     if not ends and _MACHINES.isdisjoint(words):
         return 0.0
     shown = fold(text)
-    if ends and _TAKEOVER.search(_MENTIONED.sub('""', shown)):
+    if ends and _TAKEOVER.search(shown):
         ordered = _IMPERATIVE.search(shown)
+        mentioned = not _TAKEOVER.search(_MENTIONED.sub('""', shown))
         # In the log of a chat people say and answer things.
-        if not ordered and ("<|" not in shown or _OF_SYSTEM.search(shown)):
+        if not (ordered or mentioned) and ("<|" not in shown or _OF_SYSTEM.search(shown)):
             ordered = _ORDER.search(shown)
-        return 1.0 if ordered else 0.5
+        if ordered or not mentioned:
+            return 1.0 if ordered else 0.5
     if not any(pattern.search(shown) for pattern in (_NAMED, _SPOKEN_TO, _LABEL)):
         return 0.0
     said = _SENTENCE_END.split(shown)
-    return max(
-        [
-            _strength("\n".join(said[at : at + _TOGETHER]))
-            for at in range(max(1, len(said) - _TOGETHER + 1))
-        ]
-    )
+    last = max(1, len(said) - TOGETHER + 1)
+    return max([_strength("\n".join(said[at : at + TOGETHER])) for at in range(last)])
 
 
 def _strength(said: str) -> float:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import pairwise
 from typing import Literal, Protocol
 
 from ragguard.audit.quarantine import utc_now
 from ragguard.errors import VerdictNotFoundError
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
-from ragguard.prompt_injection import injection_strength
+from ragguard.prompt_injection import TOGETHER, injection_strength
 from ragguard.text import sentences
 from ragguard.verdict import Mode
 
@@ -165,17 +164,28 @@ def telling_sentences(query: str, text: str, signal: str) -> tuple[str, ...]:
     """
     parts = [part for part in sentences(text) if part.strip()]
     if signal == "prompt_injection":
-        for said in (parts, [f"{one} {other}" for one, other in pairwise(parts)]):
-            scored = [(injection_strength(part), part) for part in said]
-            if best := _best([(score, part) for score, part in scored if score > 0.0]):
-                return best
-        return ()
+        return _orders(text, parts)
     content = frozenset(tokenize_query(query).content)
     if not content:
         return ()
     shares = [len(content & tokenize_passage(part).distinct) / len(content) for part in parts]
     told = zip(shares, parts, strict=True)
     return _best([(share, part) for share, part in told if share >= _LEAST_SHARE])
+
+
+def _orders(text: str, parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the shortest runs of sentences that speak to a language model."""
+    starts, at = [], 0
+    for part in parts:
+        starts.append(text.index(part, at))
+        at = starts[-1] + len(part)
+    ends = [start + len(part) for start, part in zip(starts, parts, strict=True)]
+    for size in range(1, TOGETHER + 1):
+        runs = [text[start:end] for start, end in zip(starts, ends[size - 1 :], strict=False)]
+        scored = [(injection_strength(run), run) for run in runs]
+        if best := _best([(score, run) for score, run in scored if score > 0.0]):
+            return best
+    return ()
 
 
 def _best(scored: list[tuple[float, str]]) -> tuple[str, ...]:

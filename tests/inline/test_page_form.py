@@ -261,6 +261,15 @@ def test_what_is_planted_makes_no_form_usual():
     assert expected(QUESTION, [planted[0], misspelt + "One.", misspelt + "Two.", *PROSE]) == []
 
 
+def test_an_embedded_question_is_no_pass_for_one_in_front_nor_for_itself():
+    pages = [f"Here we examine how {one} burns, and why. {ANSWER}" for one in "oil tar wax".split()]
+    own = f"Here we examine how I trim the wick of the harbour lamp. {ANSWER}"
+    assert expected(QUESTION, [own, *pages], [0]) == [0]
+    assert expected(QUESTION, [f"{QUESTION} {ANSWER}", *pages], [0]) == []
+    planted = [f"Note {n}: we examine how do I trim the wick of the harbour lamp." for n in "abcd"]
+    assert expected(QUESTION, [*planted, *PROSE]) == []
+
+
 def test_a_page_that_asks_the_same_of_something_else_is_company():
     places = ["Skerrin", "Halden", "Ely", "Norhaven", "Ravenmouth", "Marrow"]
     asked = "When does the ferry leave the old stone pier of {}?"
