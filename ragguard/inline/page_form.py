@@ -10,13 +10,14 @@ by them (Nogueira et al. 2019, "Document expansion by query prediction"). Who ty
 page that repeats the query; a planted text repeats it among passages of another form. So where a
 form is usual, its repetition speaks less against a passage (`scoring.EXPECTED` nats).
 
-The forms are `questions`, `embedded_questions` and `first_lines`, and `heading`, `field` and
-`title` of a text, and of what stands behind its first lines. Much prose begins as a title does, and
-asks within its sentences: a title is usual where 4/5 have it, and either is expected where it holds
-3/4 of the query, a title where it holds little else. What repeats the query, in whatever spelling,
-is no company, or what is planted would make itself usual. A heading that has the words by which the
-query asks is a question: in one line with the text it is no heading, and in a line of its own only
-where another one, that asks something else, is in such a line.
+The forms are the parts of `page_parts`: what a page asks, its first lines, and `heading`, `field`,
+`title` and `run_in_heading` of a text and of what stands behind its first lines. Much prose begins
+as a title does, and asks within its sentences: a title is usual where 4/5 have it, and either is
+expected where it holds 3/4 of the query, a title where it holds little else. Where a page begins
+with the query and goes on with a capital, that is its run-in heading. What repeats the query, in
+whatever spelling, is no company, or what is planted would make itself usual. A heading that has the
+words by which the query asks is a question: in one line with the text it is no heading, and in a
+line of its own only where another one, that asks something else, is in such a line.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
 interrogative before it, nor what it asks behind it. And where a page has the name for its heading
@@ -26,9 +27,7 @@ heading is expected anyway, since of a page that was cut in pieces the first alo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence, Set
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -37,11 +36,19 @@ from numpy.typing import NDArray
 from ragguard.inline.features.coverage import idf_coverage, idf_weights
 from ragguard.inline.features.verbatim import longest_run, quotes
 from ragguard.inline.normalize import normalized
-from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
+from ragguard.inline.page_parts import (
+    begins_with,
+    embedded_questions,
+    field,
+    heading,
+    questions,
+    run_in_heading,
+    title,
+)
+from ragguard.inline.query_form import INTERROGATIVES, QUESTION_MARK
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passages
-from ragguard.text import both_ends, tokens
 from ragguard.text.html import strip_markup
-from ragguard.text.lines import LINE_WORDS, first_lines
+from ragguard.text.lines import first_lines
 
 USUAL, LEAST = 2 / 5, 2
 """Share of the others, and how many, that have a form where it is usual: prose has headings by
@@ -50,117 +57,8 @@ chance, and one other is soon planted."""
 _NEARLY_ALL = 4 / 5  # of the others: what may be a title prose has more often
 _MOST = 50  # passages whose form is looked at: a section may fill the first ranks
 _REPEATS = 0.75  # of the query's content: such a part is no company
-_CHARS = 300  # in which a heading ends
-_ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
-_QUESTION_WORDS, _START_WORDS = 30, 8  # at most
 _ASKED_WORDS = 4  # an interrogative and three more words, which no page has by chance
 _BEYOND = 2  # words of a question behind what is told
-_VERBS = ASKING_VERBS | frozenset("be been being may might must shall will".split())
-_FIRST_LINE = re.compile(r"\s*[^\n]*\n")
-_STOP = re.compile(r"[.:!;] | [-\u2013\u2014|\u00b7\u2022\u2192\u00bb\u203a>=#/~]+ |\t")
-_MARKED = re.compile(  # a heading in marks of its own, behind which a text begins
-    r"""\s*(?:\[[^\]\n]+\]|"[^"\n]+"|\u201c[^\u201d\n]+\u201d|(\*\*|__|={1,6}|\#{1,6})(?!\s*\1).+?\1)
-    \s+(?=["'\[(]?[A-Z0-9])""",
-    re.VERBOSE,
-)
-_WORD = re.compile(r"\w")
-_FIELD = re.compile(r"""[\W_]*[^\W_]\w*["']?: *["']?""")  # its name
-_FIELD_END = re.compile(r"""[.:!;|,"][,"']{0,3}\s|\n""")
-_BREAK = re.compile(
-    rf"""\n|\t|(?<= )[-\u2013\u2014|](?= )|(?:[.!:]|{QUESTION_MARK.pattern})["']?(?:\s|$)|,["']"""
-)
-# A question within a sentence. Most words that ask begin relative clauses as well.
-_EMBEDDED = re.compile(
-    rf"""(?<=[^\W_],[ ]|[^\W_][^\W_][ ])(?:how|what|whether|why)\b[^.!?\n]*+(?!\?)
-    |\b(?:about|(?:un)?clear|(?:answer|ask|consider|cover|decid|describ|determin|discuss|establish|
-    examin|explain|explor|investigat|show|tell|wonder)(?:e?[ds]?|ing)|(?:find|found|sets?)[ ]out|
-    kn[eo]w|question[ ]of|told|underst(?:an|oo)d)[ ]
-    (?:{"|".join(sorted(INTERROGATIVES))})\b[^.!?\n]*+(?!\?)""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_STATED = re.compile(r"[.!]\s*$")
-_ASKED = re.compile(r"\b(?:q|questions?|faqs?)[\W\d]*$", re.IGNORECASE)  # what follows asks
-_LABEL_CHARS = 20
-
-
-def heading(text: str) -> str:
-    r"""Return the first line of a text if it is short, or else all up to a stop behind a few words.
-
-    Something must follow. Where pages begin with "Name. Text", no further line is a heading.
-
-    >>> heading("2.1 Lamps\n\nEach has a wick."), heading("Marrow Light. It was lit in 1874.")
-    ('2.1 Lamps\n', 'Marrow Light. ')
-    """
-    if first := _FIRST_LINE.match(first_lines(text)):
-        return first.group()
-    start = _to_stop(text)
-    return start if len(start.split()) <= _START_WORDS else ""
-
-
-def title(text: str) -> str:
-    r"""Return all up to the first stop if it may be a title, of twenty words and without a verb.
-
-    >>> title("On the lamps of Marrow Light and their keepers. It was lit in 1874.")
-    'On the lamps of Marrow Light and their keepers. '
-    """
-    start = _to_stop(text)
-    words = start.lower().split()
-    return start if len(words) <= LINE_WORDS and _VERBS.isdisjoint(words) else ""
-
-
-def _to_stop(text: str) -> str:
-    """Return all up to the first stop; "" if nothing follows."""
-    beginning = text[:_CHARS]
-    end = _MARKED.match(beginning) or _STOP.search(beginning)
-    start = beginning[: end.end()] if end else ""
-    return start if text[len(start) :].strip() and _WORD.search(start) else ""
-
-
-def field(text: str) -> str:
-    r"""Return the first field of a record, behind its name of one word; "" if there is none.
-
-    >>> field("Title: Marrow Light; Keeper: Ann"), field('{"title": "Marrow Light", "year": 1874}')
-    ('Marrow Light', 'Marrow Light')
-    """
-    beginning = text[:_CHARS]
-    name = _FIELD.match(beginning)
-    end = _FIELD_END.search(beginning, name.end()) if name else None
-    said = beginning[name.end() : end.start()] if name and end else ""
-    return said if len(said.split()) <= LINE_WORDS else ""
-
-
-def questions(text: str) -> str:
-    r"""Return all of a text that asks: what has a question mark, or begins as a question does.
-
-    The latter has no full stop; what follows "Q:" or "Questions:" asks in any form.
-
-    >>> questions("Who lit it? Ann did.\nwhen was it lit\nIn 1874. Question: its height?")
-    'Who lit it? when was it lit\n its height?'
-    """
-    shown = both_ends(text, _ASKED_CHARS)
-    breaks = [0, *[found.end() for found in _BREAK.finditer(shown)], len(shown)]
-    return " ".join([shown[at:end] for at, end in pairwise(breaks) if _asks(shown, at, end)])
-
-
-def _asks(text: str, at: int, end: int) -> bool:
-    said = text[at:end]
-    words = tokens(said)
-    if not 0 < len(words) <= _QUESTION_WORDS:
-        return False
-    before = text[max(0, at - _LABEL_CHARS) : at]
-    if QUESTION_MARK.search(said) or _ASKED.search(before):
-        return True
-    begins = words[0] in INTERROGATIVES | ASKING_VERBS and "to" not in words[1:2]
-    return begins and not _STATED.search(said)
-
-
-def embedded_questions(text: str) -> str:
-    """Return what is asked within the sentences of a text, up to their ends.
-
-    >>> embedded_questions("Here we examine how lamps burn. The user asked who lit it. Ann did.")
-    'examine how lamps burn asked who lit it'
-    """
-    return " ".join(_EMBEDDED.findall(both_ends(text, _ASKED_CHARS)))
 
 
 class _Form(NamedTuple):
@@ -175,6 +73,7 @@ _OF_TEXTS: Mapping[str, _Form] = {
     "heading": _Form(heading),
     "field": _Form(field),
     "title": _Form(title, _NEARLY_ALL, most=True, alone=True),
+    "run-in": _Form(run_in_heading, most=True, alone=True),
 }
 _FORMS: Mapping[str, _Form] = {
     "question": _Form(questions, heads=False),
@@ -211,6 +110,9 @@ def repeats_as_expected(
             return expected
     size = min(_MOST, len(passages))
     found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
+    for row in rows:
+        if start := begins_with(query.sequence, passages[row].text):
+            found[row] = {**found[row], "run-in": start}
     asks = not query.names  # what is named other pages name as well
     asked = query.asking if asks else INTERROGATIVES & query.distinct
     if "to" in query.sequence[1:2]:

@@ -351,6 +351,7 @@ def concentration(asked, text, texts):
     return sum(cosines) / len(cosines) if cosines else 0.0
 
 
+OF_TEXTS = ("heading", "field", "title", "run-in")
 PARTED = (" - ", " \u2013 ", " \u2014 ", " | ")
 
 
@@ -406,12 +407,32 @@ def parts_of_shown(shown):
         "lines": "".join(lines),
         "field": field_of(shown[:300]),
         "title": begin if titled else "",
+        "run-in": run_in_of(shown[:300]),
     }
     if lines:
         within = shown[len("".join(lines)) :]
         inner = parts_of_shown(within)
-        found |= {f"{form} within": inner.get(form) for form in ("heading", "field", "title")}
+        found |= {f"{form} within": inner.get(form) for form in OF_TEXTS}
     return {form: part for form, part in found.items() if part}
+
+
+def run_in_of(shown):
+    """What stands before a capital that begins a text: a function word, or one that stood before.
+
+    The title has nine words at most, no stop behind any, and does not end with a function word.
+    """
+    words = list(re.finditer(r"\w+(?:[-'\u2019.&]\w+)*", shown))
+    for at, word in enumerate(words[:10]):
+        before = [one[0].lower() for one in words[:at]]
+        known = word[0].lower() in {*before, *STOP_WORDS}
+        if at and word[0][0].isupper() and known and before[-1] not in STOP_WORDS:
+            return shown[: word.start()]
+        behind = re.match(r"[^\w\s]*", shown[word.end() :])[0]
+        stops = [n for n, sign in enumerate(behind) if sign in ".!?:;"]
+        after = [(behind + shown[word.end() + len(behind) :][:1])[n + 1 : n + 2] for n in stops]
+        if any(one.isspace() or one == "[" for one in after):
+            return ""
+    return ""
 
 
 def beginning_of(shown):
@@ -524,13 +545,19 @@ def expected_of(query, texts, row):
     """Whether a text in a row that repeats the query does so as expected, but for names."""
     asked, much = list(ngrams(tokens(query))), asks_much(query)
     weights = weights_of(asked, [words_of(text) for text in texts])
-    within = ("heading within", "field within", "title within")
-    for form in ("question", "embedded", "heading", "lines", "field", "title", *within):
+    within = [f"{form} within" for form in OF_TEXTS]
+    found = [parts_of(text) for text in texts]
+    for end in range(1, min(300, len(texts[row]))):
+        start, words = texts[row][:end], re.findall(r"\w+(?:[-'\u2019.&]\w+)*", texts[row][:end])
+        behind = re.match(r"\w", texts[row][end:]) and texts[row][end].isupper()
+        if behind and not re.search(r"\w[-'\u2019.&]?$", start) and tokens(start) == asked:
+            found[row]["run-in"] = start if 0 < len(words) < 10 else found[row].get("run-in")
+    for form in ("question", "embedded", "lines", *OF_TEXTS, *within):
         said = [
-            set(normalized(asked, part, much)) if (part := parts_of(text).get(form)) else None
-            for text in texts
+            set(normalized(asked, part, much)) if (part := one.get(form)) else None for one in found
         ]
-        much_of_it = "title" in form or form == "embedded"
+        alone = "title" in form or "run-in" in form
+        much_of_it = alone or form == "embedded"
         if said[row] is None or held(said[row], weights) < (0.75 if much_of_it else 1e-300):
             continue
         runs = [longest_run_of(asked, words_of(text)) for text in texts[:50]]
@@ -546,16 +573,17 @@ def expected_of(query, texts, row):
             if one is not None and held(one, weights) < 0.75
         ]
         asking = any(
-            set(INTERROGATIVES) & one
-            or re.search("[?\uff1f\u061f\u037e]", parts_of(texts[at])[form])
+            set(INTERROGATIVES) & one or re.search("[?\uff1f\u061f\u037e]", found[at][form])
             for at, one in others
         )
-        line = "\n" in parts_of(texts[row])[form]
+        line = "\n" in found[row][form]
         asks = tokenize_query(query).asking if asked[1:2] != ["to"] else set()
         question = asks & said[row]
         if line and not tokenize_query(query).asking and asks_otherwise(query):
             question = held(said[row], weights) >= 0.75
         if form not in ("question", "embedded") and question and not (line and asking):
+            continue
+        if alone and len(said[row] & set(asked)) < 0.75 * len(said[row]):
             continue
         usual = len(others)
         if usual >= max(2, (4 if "title" in form else 2) / 5 * len(company)):

@@ -111,6 +111,15 @@ def expected(query, texts, rows=None, k=None):
         ("On the lamps that were lit in old harbours by keepers. Ann lit it.", "title", None),
         ("word " * 21 + ". Ann lit it.", "title", None),
         ("On the lamps of old harbours. ", "title", None),
+        ("Marrow Light The tower was lit in 1874.", "run-in", "Marrow Light "),
+        ("Marrow Light Marrow Light is a tower.", "run-in", "Marrow Light "),
+        ("Marrow Light (tower) In 1874 it was lit.", "run-in", "Marrow Light (tower) "),
+        ("Marrow Light Colza burns in it.", "run-in", None),
+        ("Marrow Light burns colza. The tower is old.", "run-in", None),
+        ("Marrow Light burns colza.[3] The tower is old.", "run-in", None),
+        ("The Keeper of The Lamp A novel by Ann Dove.", "run-in", "The Keeper of The Lamp "),
+        ("Nine words stand here before it and no more The text.", "run-in", None),
+        ("Wiki\nMarrow Light The tower was lit.", "run-in within", "Marrow Light "),
     ],
 )
 def test_a_part_by_hand(text, form, part):
@@ -240,6 +249,24 @@ def test_among_pages_that_begin_with_a_name_further_lines_are_no_headings():
     head = f"From: desk\nSubject: trim the wick of the harbour lamp\n{ANSWER}"
     assert expected(QUESTION, [head, *STARTS], [0]) == []
     assert expected(QUESTION, [head, *[f"From: ann\nSubject: {one}" for one in MANUAL]], [0]) == [0]
+
+
+def test_a_run_in_heading_is_expected_where_other_pages_have_one():
+    name, said = "Old Lamp of Marrow Bay", "Colza burns in it, and Ann Dove trims the wick."
+    headed = [
+        "Ravenmouth Pier The pier was sold by Ann Dove.",
+        "Halden Bridge Halden Bridge carries the road to Ely.",
+        "Norhaven Mill In 1874 the mill lost its sails.",
+        "Ely Inn The inn has seven beds.",
+    ]
+    assert expected(name, [f"{name} {said}", *headed], [0]) == [0]
+    assert expected(name, [f"{name} The lamp burns colza.", *headed], [0]) == [0]
+    assert expected(name, [f"{name} {said}", *headed[:2], *PROSE], [0]) == []
+    assert expected(name, [f"{name} burns colza.", *headed], [0]) == []
+    assert expected(name, [f"{name} and the Bridge {said}", *headed], [0]) == []
+    # What asks, and what goes on about something else, are as they were.
+    assert expected(QUESTION, [f"{QUESTION} {ANSWER}", *headed], [0]) == []
+    assert expected(QUESTION, [f"{QUESTION.rstrip('?')} {ANSWER}", *headed], [0]) == []
 
 
 def test_one_other_is_too_few_and_two_are_enough():
