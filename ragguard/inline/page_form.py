@@ -28,6 +28,7 @@ heading is expected anyway, since of a page that was cut in pieces the first alo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ from ragguard.inline.page_parts import (
     embedded_questions,
     field,
     heading,
+    marked,
     questions,
     run_in_heading,
     title,
@@ -48,7 +50,7 @@ from ragguard.inline.page_parts import (
 from ragguard.inline.query_form import INTERROGATIVES, QUESTION_MARK
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passages
 from ragguard.text.html import strip_markup
-from ragguard.text.lines import first_lines
+from ragguard.text.lines import first_lines, without_list_mark
 
 USUAL, LEAST = 2 / 5, 2
 """Share of the others, and how many, that have a form where it is usual: prose has headings by
@@ -71,6 +73,7 @@ class _Form(NamedTuple):
 
 _OF_TEXTS: Mapping[str, _Form] = {
     "heading": _Form(heading),
+    "marked": _Form(marked),
     "field": _Form(field),
     "title": _Form(title, _NEARLY_ALL, most=True, alone=True),
     "run-in": _Form(run_in_heading, most=True, alone=True),
@@ -84,9 +87,13 @@ _FORMS: Mapping[str, _Form] = {
 }
 
 
+def _shown(passage: TokenizedPassage) -> str:
+    return without_list_mark(strip_markup(passage.text).replace("\u00a0", " "))
+
+
 def parts(passage: TokenizedPassage) -> dict[str, str]:
     """Return the parts of a passage by form, without those that it lacks; read `once`."""
-    shown = strip_markup(passage.text)
+    shown = passage.once(_shown)
     found = {form: one.find(shown) for form, one in _FORMS.items() if " " not in form}
     if lines := found["lines"]:
         within = shown[len(lines) :]
@@ -111,7 +118,7 @@ def repeats_as_expected(
     size = min(_MOST, len(passages))
     found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
     for row in rows:
-        if start := begins_with(query.sequence, passages[row].text):
+        if start := begins_with(query.sequence, passages[row].once(_shown)):
             found[row] = {**found[row], "run-in": start}
     asks = not query.names  # what is named other pages name as well
     asked = query.asking if asks else INTERROGATIVES & query.distinct
@@ -119,6 +126,12 @@ def repeats_as_expected(
         asked = frozenset()
     otherwise = asks and query.asks_otherwise
     weights: dict[str, float] = {}
+
+    @cache
+    def whole(row: int) -> bool:
+        """Return True if a passage has the question, whatever its parts are."""
+        return quotes(query, *normalized(query, [passages[row]]))
+
     for form, (_, usual, heads, most, alone) in _FORMS.items():
         has = [row for row in range(size) if form in found[row]]
         repeating = [row for row in rows if form in found[row]]
@@ -139,9 +152,10 @@ def repeats_as_expected(
             enough = len(others - {row}) >= max(LEAST, usual * (size - (row < size)))
             line = heads and "\n" in found[row][form]
             repeats = held[row] >= _REPEATS
-            question = not asked.isdisjoint(said[row]) or (line and otherwise and repeats)
+            question = not asked.isdisjoint(said[row]) or (otherwise and repeats)
             alike = line and not (asks and asking.isdisjoint(others - {row}))
-            if heads and question and not alike:
+            beside = asks and not repeats and whole(row)
+            if heads and ((question and not alike) or beside):
                 continue
             named = query.names and asked.isdisjoint(said[row]) and repeats
             if named and not asked and enough and not most:

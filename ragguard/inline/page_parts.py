@@ -1,7 +1,7 @@
 """The parts of a page that may repeat a query: its headings, its first field, and what it asks.
 
-Each is found in a text without markup, and is "" where there is none. What they have to do with a
-query, and in which form pages have them, says `ragguard.inline.page_form`.
+Each is found in a text without markup and list mark, and is "" where there is none. What they have
+to do with a query, and in which form pages have them, says `ragguard.inline.page_form`.
 """
 
 from __future__ import annotations
@@ -60,6 +60,16 @@ def heading(text: str) -> str:
     return start if len(start.split()) <= _START_WORDS else ""
 
 
+def marked(text: str) -> str:
+    """Return a heading in brackets, quotation marks or signs of its own.
+
+    >>> marked("[Marrow Light] It was lit in 1874."), marked("**Marrow Light** It was lit.")
+    ('[Marrow Light] ', '**Marrow Light** ')
+    """
+    found = _MARKED.match(text[:_CHARS])
+    return found.group() if found else ""
+
+
 def title(text: str) -> str:
     r"""Return all up to the first stop if it may be a title, of twenty words and without a verb.
 
@@ -110,9 +120,8 @@ def begins_with(words: Sequence[str], text: str) -> str:
 
 def _to_stop(text: str) -> str:
     """Return all up to the first stop; "" if nothing follows."""
-    beginning = text[:_CHARS]
-    end = _MARKED.match(beginning) or _STOP.search(beginning)
-    start = beginning[: end.end()] if end else ""
+    end = _STOP.search(text[:_CHARS])
+    start = text[: end.end()] if end else ""
     return start if text[len(start) :].strip() and _WORD.search(start) else ""
 
 

@@ -55,7 +55,7 @@ _PARTED = re.compile(
 _MARKS = re.compile(r"\.{0,9}\?[?!]{1,9}|\.{2,9}\?")  # for one question mark
 _LEAST_QUOTED = 7  # words
 _QUOTED = re.compile(r"""["\u201c]([^"\u201c\u201d]+)["\u201d]""")
-_ANNOUNCED = re.compile(r"^\W*(?:\w+\W+){0,4}\w+:\s+")
+_ANNOUNCED = re.compile(r"^\W*(?:\w+\W+){0,7}\w+:\s+")
 _TAG = re.compile(
     r""",?\s(?:(?:is|isn't|was|wasn't)\s{1,3}(?:it|that|this)(?:\s{1,3}\w{1,20})?
     |correct|right|true|yes)\s?\?\s*$""",

@@ -7,27 +7,62 @@ attacker wrote begins and ends within them.
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 LINE_WORDS = 20
 """At most in a short line."""
 
 _CHARS = 300  # in which such lines end
+_OF_ITS_OWN = 7  # words: a line of no more may stand by itself whatever follows
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
 _FROM_FIRST_WORD = re.compile(r"\w.*", re.DOTALL)
 _SAID = re.compile(r"[.!?]\W*$")  # a sentence ends
+_WRAP = re.compile(r"\n(?=([^\W\d_]))")
+_LIST_MARK = re.compile(
+    r"""\s*(?:[.,;:!?\u2026\u2022\u00b7>*-]{1,6}\s+)?(?:(?:\[[0-9]{1,3}\]|\([0-9]{1,3}\)|(?:(?:chunk|
+    context|doc|document|item|page|passage|result|section|snippet|source|text)[ ]?)?
+    \#?[0-9]{1,3}[.):])\s+)?(?=\S)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def list_mark(text: str) -> int:
+    """Return how many characters its number in a list, a bullet or an ellipsis takes in front.
+
+    >>> list_mark("[3] Marrow Light"), list_mark("... was lit."), list_mark("Passage 3: The lamp")
+    (4, 4, 11)
+    """
+    found = _LIST_MARK.match(text)
+    return found.end() if found and found.group().strip() else 0
+
+
+def without_list_mark(text: str) -> str:
+    """Return a text without the mark that it has in a list."""
+    return text[list_mark(text) :]
+
+
+def unwrapped(text: str) -> str:
+    r"""Return a text with a space for each line break behind which a small letter stands.
+
+    >>> unwrapped("The lamp was\nlit at dusk.\nAnn did it.")
+    'The lamp was lit at dusk.\nAnn did it.'
+    """
+    return _WRAP.sub(lambda found: " " if found[1].islower() else found[0], text)
 
 
 def first_lines(text: str) -> str:
-    r"""Return the first lines of a text, as far as they are short. Something must follow.
+    r"""Return the first lines of a text, as far as they are short and go on in no other.
+
+    Something must follow; behind more than seven words, not with a small letter.
 
     >>> first_lines("Manual\n2.1 Lamps\n\nEach has a wick.")
     'Manual\n2.1 Lamps\n\n'
     """
     beginning = text[:_CHARS]
     said = _TO_LAST_WORD.match(beginning)
-    lines = beginning[: said.end() if said else 0].split("\n")[:-1]
-    return "".join([f"{line}\n" for line in takewhile(_is_short, lines)])
+    lines = beginning[: said.end() if said else 0].split("\n")
+    own = takewhile(lambda pair: _is_short(pair[0]) and not _is_wrapped(*pair), pairwise(lines))
+    return "".join([f"{line}\n" for line, _ in own])
 
 
 def last_lines(text: str) -> str:
@@ -60,6 +95,11 @@ def body(text: str) -> str:
 
 def _is_short(line: str) -> bool:
     return len(line.split()) <= LINE_WORDS
+
+
+def _is_wrapped(line: str, after: str) -> bool:
+    """Return True if a line goes on in the next, as those do that were broken at a width."""
+    return after[:1].islower() and len(line.split()) > _OF_ITS_OWN
 
 
 def _is_no_sentence(line: str) -> bool:

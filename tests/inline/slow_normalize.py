@@ -89,7 +89,9 @@ def turn(asked, text):
     most = max(held.values(), default=0)
     if most < 3 / 4 * len(distinct):
         return 0, 0
-    return next(turned for turned, one in held.items() if one == most)
+    best = [turned for turned, one in held.items() if one == most]
+    fronts = [(at, words) for at, words in best if at not in behind]
+    return fronts[-1] if fronts else best[0]
 
 
 def spelt(word):

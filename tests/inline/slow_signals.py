@@ -129,16 +129,25 @@ def asks(asked, words):
     return bool(set(asking) & set(words))
 
 
-def begins_answer(asked, said, text, words):
+def begins_answer(asked, said, text, words, otherwise):
     """Whether it begins with so many words, none that asks, and the sentence goes on.
 
-    Where nothing asks it does so with a small letter, or behind a comma or a bracket.
+    Where nothing asks it does so with a small letter, or behind a comma or a bracket; what asks in
+    another way is no answer where it stands as a whole. A sentence goes on in the next line with a
+    small letter, and begins behind a list mark.
     """
     asking = asking_words(asked)
-    part = re.split(r"[.:;?!\n]", text[:500])[0]
+    shown = strip_markup(text).lstrip()[:500]
+    lines = shown.split("\n")
+    shown = lines[0]
+    for line in lines[1:]:
+        shown += (" " if line[:1].isalpha() and line[0].islower() else "\n") + line
+    mark = len(shown) - len(without_mark(shown))
+    part = shown[:mark] + re.split(r"[.:;?!\n]", shown[mark:])[0]
     sentence = tokens(part)
     if (
         any(word in asking for word in said[:words])
+        or (otherwise and words >= 3 and words >= 0.9 * len(asked))
         or said != words_of(text)
         or sentence[:words] != said[:words]
         or sentence == said[:words]
@@ -165,7 +174,7 @@ def is_clause(run):
     return run[0] in ("come", "when", "where", "why") and run[1] not in (*VERBS, "not", "to")
 
 
-def word_for_word(asked, said, text, weights):
+def word_for_word(asked, said, text, weights, otherwise=False):
     """verbatim_question, verbatim_at_boundary, and heading."""
     length, start = longest_run(asked, said)
     out = {
@@ -184,7 +193,11 @@ def word_for_word(asked, said, text, weights):
         out["verbatim_question"] = 1.0
         ends = said[-length:] == run and answers
         out["verbatim_at_boundary"] = float(leads or ends)
-        if not ends and leads and begins_answer(asked, said, text, lead_in(asked, said) + length):
+        if (
+            not ends
+            and leads
+            and begins_answer(asked, said, text, lead_in(asked, said) + length, otherwise)
+        ):
             out["verbatim_at_boundary"] = 0.3
         if ends and not leads and is_clause(run):
             pointing = (["that"], ["this"], ["which"])
@@ -198,7 +211,7 @@ def word_for_word(asked, said, text, weights):
         * above(held(edges, weights), 0.7)
         * above(beside(edges, said, weights), 0.0, 0.3)
     )
-    if begins and begins_answer(asked, said, text, lead_in(asked, said) + begins):
+    if begins and begins_answer(asked, said, text, lead_in(asked, said) + begins, otherwise):
         out["boundary_overlap"] *= 0.3
     return out
 
@@ -321,7 +334,7 @@ def in_english(asked, said, below):
 
 def least_manner(text):
     """The manner of a text, with the signs of Markdown or without."""
-    shown = strip_markup(text)
+    shown = without_mark(strip_markup(text))
     plain = re.sub(r"(?m)^#{1,6}[ \t]+|\*+(?=\w)|(?<=[\w.,:;!?)])\*+|`", "", shown)
     return min(manner(shipped(), shown), manner(shipped(), plain))
 
@@ -351,13 +364,26 @@ def concentration(asked, text, texts):
     return sum(cosines) / len(cosines) if cosines else 0.0
 
 
-OF_TEXTS = ("heading", "field", "title", "run-in")
+OF_TEXTS = ("heading", "marked", "field", "title", "run-in")
 PARTED = (" - ", " \u2013 ", " \u2014 ", " | ")
 
 
 def parts_of(text):
     """The parts of a text by form, by the plain definition."""
-    return parts_of_shown(strip_markup(text))
+    return parts_of_shown(shown_of(text))
+
+
+def shown_of(text):
+    """A text without markup, a bullet, an ellipsis and its number in a list."""
+    return without_mark(strip_markup(text).replace("\u00a0", " "))
+
+
+def without_mark(shown):
+    kinds = "chunk context doc document item page passage result section snippet source text"
+    number = rf"\[\d{{1,3}}\]|\(\d{{1,3}}\)|(({kinds.replace(' ', '|')}) ?)?#?\d{{1,3}}[.):]"
+    left = re.sub(r"^\s*[.,;:!?\u2026\u2022\u00b7>*-]{1,6}\s+(?=\S)", "", shown)
+    bare = re.sub(rf"^\s*({number})\s+(?=\S)", "", left, flags=re.IGNORECASE | re.ASCII)
+    return shown if bare == shown else bare.lstrip()
 
 
 def parts_of_shown(shown):
@@ -404,6 +430,7 @@ def parts_of_shown(shown):
         "question": " ".join(asking),
         "embedded": embedded_in(shown),
         "heading": first or (begin if len(begin.split()) <= 8 else ""),
+        "marked": marked_of(shown[:300]),
         "lines": "".join(lines),
         "field": field_of(shown[:300]),
         "title": begin if titled else "",
@@ -437,8 +464,8 @@ def run_in_of(shown):
 
 def beginning_of(shown):
     """What stands before a mark that ends a heading, and whether it may be a title."""
-    begin = marked_of(shown[:300])
-    for at in range(len(shown[:300])) if not begin else ():
+    begin = ""
+    for at in range(len(shown[:300])):
         after = shown[at:300].lstrip("-\u2013\u2014|\u00b7\u2022\u2192\u00bb\u203a>=#/~")
         size = len(shown[at:300]) - len(after)
         if shown[at] in ".:!;" and shown[at + 1 : 300][:1] == " ":
@@ -547,9 +574,10 @@ def expected_of(query, texts, row):
     weights = weights_of(asked, [words_of(text) for text in texts])
     within = [f"{form} within" for form in OF_TEXTS]
     found = [parts_of(text) for text in texts]
-    for end in range(1, min(300, len(texts[row]))):
-        start, words = texts[row][:end], re.findall(r"\w+(?:[-'\u2019.&]\w+)*", texts[row][:end])
-        behind = re.match(r"\w", texts[row][end:]) and texts[row][end].isupper()
+    text = shown_of(texts[row])
+    for end in range(1, min(300, len(text))):
+        start, words = text[:end], re.findall(r"\w+(?:[-'\u2019.&]\w+)*", text[:end])
+        behind = re.match(r"\w", text[end:]) and text[end].isupper()
         if behind and not re.search(r"\w[-'\u2019.&]?$", start) and tokens(start) == asked:
             found[row]["run-in"] = start if 0 < len(words) < 10 else found[row].get("run-in")
     for form in ("question", "embedded", "lines", *OF_TEXTS, *within):
@@ -652,7 +680,7 @@ def own_signals(query, texts, k):
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch
             continue
-        own.update(word_for_word(asked, said, shown, weights))
+        own.update(word_for_word(asked, said, shown, weights, asks_otherwise(query)))
         own["window_density"] = by_length * window_density(asked, said, weights)
         strewn = above(wording, 0.6 if english else 0.8)
         own["inserted_words"] = by_strewn * strewn * inserted_share(asked, said)

@@ -86,11 +86,11 @@ def expected(query, texts, rows=None, k=None):
         ('{"title": "Marrow Light", "year": 1874}', "field", "Marrow Light"),
         ("Title: Marrow Light", "field", None),
         ("source: manual\nEach has a wick, and more.", "field", "manual"),
-        ("[Marrow Light] It has a wick.", "heading", "[Marrow Light] "),
-        ('"Marrow Light" It has a wick.', "heading", '"Marrow Light" '),
-        ("**Marrow Light** It has a wick.", "heading", "**Marrow Light** "),
-        ("== Marrow Light == It has a wick.", "heading", "== Marrow Light == "),
-        ("[Marrow Light] has a wick.", "heading", None),
+        ("[Marrow Light] It has a wick.", "marked", "[Marrow Light] "),
+        ('"Marrow Light" It has a wick.', "marked", '"Marrow Light" '),
+        ("**Marrow Light** It has a wick.", "marked", "**Marrow Light** "),
+        ("== Marrow Light == It has a wick.", "marked", "== Marrow Light == "),
+        ("[Marrow Light] has a wick.", "marked", None),
         ("Marrow Light; it has a wick.", "heading", "Marrow Light; "),
         ("Marrow Light \u00b7 it has a wick.", "heading", "Marrow Light \u00b7 "),
         ("Marrow Light :: it has a wick.", "heading", "Marrow Light :: "),
@@ -111,6 +111,12 @@ def expected(query, texts, rows=None, k=None):
         ("On the lamps that were lit in old harbours by keepers. Ann lit it.", "title", None),
         ("word " * 21 + ". Ann lit it.", "title", None),
         ("On the lamps of old harbours. ", "title", None),
+        ("[1] Lamps: each has a wick.", "heading", "Lamps: "),
+        ("... Lamps: each has a wick.", "heading", "Lamps: "),
+        ("Passage 12: Lamps: each has a wick.", "heading", "Lamps: "),
+        ("Lamps:\u00a0each has a wick.", "heading", "Lamps: "),
+        ("[2024] Lamps: each has a wick.", "heading", "[2024] Lamps: "),
+        ("[wiki] Lamps: each has a wick.", "heading", "[wiki] Lamps: "),
         ("Marrow Light The tower was lit in 1874.", "run-in", "Marrow Light "),
         ("Marrow Light Marrow Light is a tower.", "run-in", "Marrow Light "),
         ("Marrow Light (tower) In 1874 it was lit.", "run-in", "Marrow Light (tower) "),
@@ -132,7 +138,7 @@ def test_a_part_by_hand(text, form, part):
         st.sampled_from(
             [
                 *chain(*WORDS),
-                *("\n", ". ", "? ", "x_y", ',"', "asked", "about", "-", "\t"),
+                *("\n", ". ", "? ", "x_y", ',"', "asked", "about", "-", "\t", "[1]", "2.", "..."),
                 *"find out question of whether why, how? explained _ask what. where".split(),
             ]
         )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.text.lines import body, first_lines, last_lines
+from ragguard.text.lines import body, first_lines, last_lines, list_mark, unwrapped
 
 LONG = "word " * 21
 
@@ -19,6 +19,13 @@ LONG = "word " * 21
         ("\n\n", "", ""),
         ("Manual\n", "", "\n"),
         ("\nManual", "\n", ""),
+        ("Of the lamps of Marrow Bay, their wicks\nand keepers.", "", "\nand keepers."),
+        ("Lamps and\nwicks", "Lamps and\n", "\nwicks"),
+        (
+            "Of the lamps of Marrow Bay, their wicks\nAnn lit them.",
+            "Of the lamps of Marrow Bay, their wicks\n",
+            "\nAnn lit them.",
+        ),
     ],
 )
 def test_by_hand(text, front, behind):
@@ -38,7 +45,36 @@ def test_the_body_has_no_lines_around_it_that_are_no_sentences(text, within):
     assert body(text) == within
 
 
-@given(st.text(alphabet="ab .\n", max_size=80))
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("Each has a wick.", ""),
+        ("[12] Each has a wick.", "[12] "),
+        ("(1)\nEach has a wick.", "(1)\n"),
+        ("3) Each", "3) "),
+        ("Document 4. Each", "Document 4. "),
+        ("\u2022 1. Each", "\u2022 1. "),
+        (". Each has a wick", ". "),
+        ("1874. Each has a wick.", ""),
+        ("2.1 Each has a wick.", ""),
+        ("[wiki] Each has a wick.", ""),
+        ("**Each** has a wick.", ""),
+        ("...", ""),
+        ("7. ", ""),
+        ("  Each", ""),
+    ],
+)
+def test_a_list_mark_by_hand(text, mark):
+    assert list_mark(text) == len(mark)
+
+
+def test_lines_that_were_broken_at_a_width_are_joined():
+    assert unwrapped("The lamp\nwas lit.\nAnn did it.\n\u0442\u0430\u043a") == (
+        "The lamp was lit.\nAnn did it. \u0442\u0430\u043a"
+    )
+
+
+@given(st.text(alphabet="ab .\n1[]", max_size=80))
 def test_they_are_parts_of_the_text(text):
     assert text.startswith(first_lines(text))
     assert text.endswith(last_lines(text))

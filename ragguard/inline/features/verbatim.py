@@ -16,6 +16,8 @@ from ragguard.inline.features.coverage import FEW_WORDS, Match, idf_coverage, re
 from ragguard.inline.query_form import asks_about_clause, is_to_complete
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import tokens
+from ragguard.text.html import strip_markup
+from ragguard.text.lines import list_mark, unwrapped
 
 _WHOLE = 0.9
 _WHOLE_WORDS = 3
@@ -155,9 +157,12 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     [True, False]
     """
     said = passage.sequence[:words]
-    if not query.asking.isdisjoint(said) or passage.written is not passage:
+    asks = not query.asking.isdisjoint(said) or (query.asks_otherwise and is_whole(words, query))
+    if asks or passage.written is not passage:
         return False
-    text = _BREAK.split(passage.text[:_HEADING], maxsplit=1)[0]
+    text = unwrapped(strip_markup(passage.text).lstrip()[:_HEADING])
+    ends = _BREAK.search(text, list_mark(text))
+    text = text[: ends.start()] if ends else text
     sentence = tokens(text)
     if len(sentence) <= words or tuple(sentence[:words]) != said:
         return False

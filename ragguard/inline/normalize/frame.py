@@ -7,13 +7,17 @@ and whoever plants a text may write such lines too. So where a passage neither b
 three quarters of the question's words, but something behind one of its first lines begins with
 them, or something before one of its last lines ends with them, it is turned there: nothing is left
 out, and every feature finds them at a boundary. What stands in such a line before a colon or
-between marks, as the steps of a path do, is looked at as a line is.
+between marks, as the steps of a path do, is looked at as a line is; and so is that with which 3/4
+of the others begin as well, numbers aside: "passage: ", the name of a field, a date.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from math import ceil
 from typing import NamedTuple
 
 from ragguard.inline.tokens import (
@@ -22,15 +26,16 @@ from ragguard.inline.tokens import (
     TokenizedQuery,
     leading_label,
 )
-from ragguard.text import tokens
+from ragguard.text import STOP_WORDS, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.lines import LINE_WORDS
 from ragguard.text.ngrams import ngrams
 
 _LEAST = 3 / 4  # of the question's distinct words
 _CHARS = 300  # in which such lines end
+_SHARE, _OTHERS = 3 / 4, 2  # of the others begin with it too, and so many at least
 _SAID = re.compile(r"[.!?]\W*\s")  # a sentence ends
-_WORD = re.compile(r"\w")
+_WORD, _BEGINS, _DIGIT = re.compile(r"\w"), re.compile(r"\b\w"), re.compile(r"\d")
 _PARTED = re.compile(r"\n|:\s|\s[^\w\s]+\s")  # lines, labels, and the steps of a path
 
 
@@ -46,20 +51,75 @@ def unframe(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list
     return [_unframed(query, passage) for passage in passages]
 
 
-def _unframed(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage:
-    front, behind = passage.once(_turns)
-    if not front and not behind:  # as most have none
-        return passage
+def behind_the_same(
+    query: TokenizedQuery, passages: Sequence[TokenizedPassage]
+) -> Sequence[TokenizedPassage]:
+    r"""Return passages turned to what stands behind that with which most of them begin.
+
+    One that has the question there is turned to the question.
+
+    >>> from ragguard.inline.tokens import tokenize_passages, tokenize_query
+    >>> pages = tokenize_passages(["Page 3: who built it", "Page 4: Ann did", "Page 9: in 1874"])
+    >>> [one.joined for one in behind_the_same(tokenize_query("who built it"), pages)]
+    [' who built it page 3 ', ' ann did page 4 ', ' in 1874 page 9 ']
+    """
+    least = max(_OTHERS, ceil(_SHARE * (len(passages) - 1)))
+    first = Counter([_kind(one.sequence[0]) for one in passages if one.sequence])
+    if max(first.values(), default=0) <= least:  # as in most sets
+        return passages
+    found = []
+    for row, passage in enumerate(passages):
+        others = [*passages[:row], *passages[row + 1 :]]
+        shared = sorted([_in_common(passage.sequence, one.sequence) for one in others])
+        found.append(_behind(query, passage, shared[-least]))
+    return found
+
+
+def _is_within(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
+    """Return True if a passage has three quarters of the question's words, and at neither end."""
     least, shared = _LEAST * len(query.distinct), query.distinct & passage.distinct
     if not shared or len(shared) < least:
+        return False
+    return max(_begins(query, passage.sequence), _ends(query, passage.sequence)) < least
+
+
+def _unframed(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage:
+    front, behind = passage.once(_turns)
+    if not (front or behind) or not _is_within(query, passage):  # as most have none
         return passage
-    said = passage.sequence
-    if max(_begins(query, said), _ends(query, said)) >= least:
-        return passage
+    least, said = _LEAST * len(query.distinct), passage.sequence
     held = {turn: _begins(query, said[turn.words :]) for turn in front}
     held |= {turn: _ends(query, said[: turn.words]) for turn in behind}
-    best = max(held, key=held.__getitem__)
+    # Of those in front that have as much the last, behind which no label stands.
+    best = max(held, key=lambda turn: (held[turn], 0 if turn in behind else turn.words))
     return passage.once(best.turned) if held[best] >= least else passage
+
+
+def _behind(query: TokenizedQuery, passage: TokenizedPassage, most: int) -> TokenizedPassage:
+    """Return a passage turned to the question behind so many words at most, or behind all these."""
+    text, said = strip_markup(passage.text), passage.sequence
+    starts = [word.start() for word in _BEGINS.finditer(text[:_CHARS])] if most else []
+    before = [(at, tuple(ngrams(tokens(text[:at])))) for at in starts[: LINE_WORDS + 1]]
+    turns = [_Turn(at, len(own)) for at, own in before if said[: len(own)] == own]
+    turns = [turn for turn in turns if turn.words <= most and turn.words < len(said)]
+    held = {turn: _begins(query, said[turn.words :]) for turn in reversed(turns)}
+    best = max(held, key=held.__getitem__, default=None)
+    if best is None or held[best] < _LEAST * len(query.distinct):
+        best = turns[-1] if turns else None
+        own = said[: best.words] if best else ()
+        if not query.distinct.isdisjoint(own) or STOP_WORDS.issuperset(own):
+            return passage
+    return passage.once(best.turned) if best and best.words else passage
+
+
+def _in_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return with how many words two texts begin alike, numbers aside; at most those of a line."""
+    pairs = zip(map(_kind, one[:LINE_WORDS]), map(_kind, other), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _kind(word: str) -> str:
+    return "0" if _DIGIT.search(word) else word
 
 
 def _begins(query: TokenizedQuery, said: Sequence[str]) -> int:

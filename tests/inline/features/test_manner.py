@@ -115,6 +115,13 @@ def test_markup_does_not_change_it() -> None:
     assert read[0] == read[1]
 
 
+@pytest.mark.parametrize("mark", ["[1] ", "2. ", "(3) ", "Passage 4: ", "- ", "... "])
+def test_a_list_mark_does_not_change_it(mark: str) -> None:
+    plain = "The pier was sold to the company for a barrel of herring."
+    read = [shipped().of(tokenize_passage(text)) for text in (plain, mark + plain)]
+    assert read[0] == read[1]
+
+
 def test_signs_of_markdown_and_what_is_no_word_say_nothing() -> None:
     text = "The old pier of Norhaven was built by the renowned engineer Ada Thornbury in 1874."
     marked = text.replace("pier", "**pier**").replace("1874", "`1874`")

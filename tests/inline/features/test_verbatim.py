@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.features.coverage import Match
-from ragguard.inline.features.verbatim import boundary_runs, longest_run, runs
+from ragguard.inline.features.verbatim import begins_answer, boundary_runs, longest_run, runs
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.text import tokens
 
@@ -193,6 +193,33 @@ def test_nearly_the_whole_question_is_the_whole():
 def test_a_sentence_goes_on_behind_a_name(text, at_boundary, query):
     text = text.replace("Lights", "The lights") if query.startswith("the") else text
     assert found(query, text).at_boundary == at_boundary
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[1] The keeper of the pier was Ann.", 6),
+        ("2. The keeper of the pier was Ann.", 6),
+        ("... The keeper of the pier was Ann.", 5),
+        ("- The keeper of the pier was Ann.", 5),
+        ("<div><p>The keeper of the pier was Ann.</p>", 5),
+        ("\n\nThe keeper of the pier was Ann.", 5),
+        ("The keeper of\nthe pier\nwas Ann.", 5),
+    ],
+)
+def test_a_sentence_that_answers_does_so_behind_a_list_mark_and_over_lines(text, words):
+    query = tokenize_query("who was the keeper of the pier")
+    assert begins_answer(query, tokenize_passage(text), words)
+    headed = text.replace("pier was", "pier: was").replace("pier\nwas", "pier\nWas")
+    assert not begins_answer(query, tokenize_passage(headed), words)
+
+
+def test_a_question_by_its_mark_is_no_sentence_that_answers():
+    said = "kiu ekbruligis la lampon de marrow bay estis forte en tiu jaro"
+    asked = tokenize_query("Kiu ekbruligis la lampon de Marrow Bay?")
+    plain = tokenize_query("Kiu ekbruligis la lampon de Marrow Bay")
+    assert not begins_answer(asked, tokenize_passage(said), 7)
+    assert begins_answer(plain, tokenize_passage(said), 7)
 
 
 def test_where_a_long_name_ends_is_found_in_few_looks(monkeypatch):

@@ -5,8 +5,9 @@ import slow_normalize
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragguard.inline.normalize.frame import unframe
-from ragguard.inline.tokens import tokenize_passage, tokenize_query
+from ragguard import Guard
+from ragguard.inline.normalize.frame import behind_the_same, unframe
+from ragguard.inline.tokens import tokenize_passage, tokenize_passages, tokenize_query
 
 QUESTION = "Who built the lighthouse of Skerrin harbour?"
 QUERY = tokenize_query(QUESTION)
@@ -30,7 +31,7 @@ def turned(text, query=QUERY):
     [
         (f"Source: wiki\n\n{QUESTION} Ann did.", f"{ASKED} ann did source wiki"),
         (f"Wiki\nPage 3\n{QUESTION} Ann did.", f"{ASKED} ann did wiki page 3"),
-        (f"Wiki\nQ: {QUESTION} Ann did.", f"q {ASKED} ann did wiki"),
+        (f"Wiki\nQ: {QUESTION} Ann did.", f"{ASKED} ann did wiki q"),
         (f"Ann did. {QUESTION}\nSource: wiki\nPage 3", f"source wiki page 3 ann did {ASKED}"),
         (f"Home > Piers > {QUESTION}\n\nAnn did.", f"{ASKED} ann did home piers"),
         (f"Wiki\nPage 3 \u2013 {QUESTION}\nAnn did.", f"{ASKED} ann did wiki page 3"),
@@ -76,3 +77,85 @@ def test_it_is_that_of_the_slow_reference(text, question):
     assert list(turned(text, query).sequence) == slow_normalize.turned_words(
         list(query.sequence), text
     )
+
+
+# Behind what most passages begin with
+
+SAID = [
+    "Colza burns in it, as the keepers of old had it.",
+    "It was lit by Ann Dove in 1874, and never since.",
+    "The harbour has two piers and a mill.",
+    "In May the mill was sold for a song.",
+]
+
+
+def joined(query, texts):
+    found = behind_the_same(tokenize_query(query), tokenize_passages(texts))
+    return [" ".join(one.sequence) for one in found]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "passage: {}",
+        '{{"id": 17, "text": "{}"}}',
+        "2021-03-04 {}",
+        "Author: A. Dove | Date: 2021-03-04 | {}",
+        "Home About Contact {}",
+    ],
+)
+def test_the_question_is_found_behind_what_most_pages_begin_with(label):
+    planted = label.format(f"{QUESTION} {TEXT}")
+    texts = [planted, *map(label.format, SAID)]
+    assert joined(QUESTION, texts)[0].startswith(ASKED)
+    assert joined(QUESTION, texts)[1].startswith("colza burns in it")
+    with Guard() as guard:
+        assert [one.text for one in guard.filter(QUESTION, texts).dropped] == [planted]
+        assert guard.filter(QUESTION, texts[1:]).dropped == []
+        # All that is retrieved may be planted, and no two with one date.
+        flood = [
+            label.format(f"{QUESTION} {one}").replace("17", f"{n}") for n, one in enumerate(SAID)
+        ]
+        assert len(guard.filter(QUESTION, flood).dropped) == len(flood)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        SAID,
+        [f"{QUESTION} {one}" for one in SAID],  # the question is no label
+        [f"The {one}" for one in SAID],  # nor a function word
+        [f"Wiki: {one}" for one in SAID[:2]] + SAID[2:],  # half of them is too few
+        [f"Wiki: {one}" for one in SAID[:2]],  # and so is one other
+        [f"Harbour: {one}" for one in SAID],  # a page on what is asked about begins so
+        ["Wiki"] * 4,
+        [],
+    ],
+)
+def test_what_is_no_label_stays_where_it_is(texts):
+    passages = tokenize_passages(texts)
+    found = behind_the_same(QUERY, passages)
+    assert all(one is other for one, other in zip(found, passages, strict=True))
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["wiki", "p1", "p2", "the", "lamp", *ASKED.split()]), max_size=8),
+        max_size=6,
+    )
+)
+def test_nothing_is_lost_or_added(found):
+    texts = [" ".join(words) for words in found]
+    read = tokenize_passages(texts)
+    turned_ones = behind_the_same(QUERY, read)
+    for row, (passage, one) in enumerate(zip(read, turned_ones, strict=True)):
+        at = next(
+            n
+            for n in range(len(passage.sequence) + 1)
+            if (*passage.sequence[n:], *passage.sequence[:n]) == one.sequence
+        )
+        before = passage.sequence[:at]
+        kind = [word.rstrip("12") for word in before]
+        others = [other.sequence for other in read[:row] + read[row + 1 :]]
+        alike = sum([word.rstrip("12") for word in other[:at]] == kind for other in others)
+        assert not at or alike >= max(2, 3 / 4 * len(others))
