@@ -79,18 +79,23 @@ def decided(
     if known is not None and known.status == "proposed":
         reporters = tuple(dict.fromkeys((*known.reporters, *new.reporters)))[:MAX_ACCUSERS]
         proposal = replace(known, reporters=reporters)
-    if new.status != "quarantined":
-        return _proposed(proposal, known, limits, load)
-    limit = _limit(limits, load)
-    why = limit or _lacking(proposal, known, limits)
-    if why is not None:
-        reason = f"{new.reason}; proposed only: {why}"
-        return _proposed(replace(proposal, reason=reason), known, limits, load, limit)
-    load.within_hour += 1
-    until = None if limits.days is None else now + timedelta(days=limits.days)
-    since, reporters = proposal.created_at, proposal.reporters
-    held = replace(new, reporters=reporters, created_at=since, updated_at=now, until=until)
-    return Accused(held, quarantined=True)
+    limit = None
+    if new.status == "quarantined":
+        limit = _limit(limits, load)
+        why = limit or _lacking(proposal, known, limits)
+        if why is None:
+            load.within_hour += 1
+            until = None if limits.days is None else now + timedelta(days=limits.days)
+            since, reporters = proposal.created_at, proposal.reporters
+            held = replace(new, reporters=reporters, created_at=since, updated_at=now, until=until)
+            return Accused(held, quarantined=True)
+        proposal = replace(proposal, reason=f"{new.reason}; proposed only: {why}")
+    if known is None or known.status != "proposed":
+        if load.proposed >= limits.proposals:
+            told = f"{load.proposed} proposals of its reporter wait for a person"
+            return Accused(proposal if known is None else known, limited=told, kept=False)
+        load.proposed += 1
+    return Accused(proposal, limited=limit)
 
 
 def _limit(limits: Limits, load: Load) -> str | None:
@@ -111,18 +116,3 @@ def _lacking(
     if count < limits.quorum:
         return f"{count} of the {limits.quorum} reporters that it takes have accused it"
     return None
-
-
-def _proposed(
-    proposal: QuarantineEntry,
-    known: QuarantineEntry | None,
-    limits: Limits,
-    load: Load,
-    limit: str | None = None,
-) -> Accused:
-    if known is None or known.status != "proposed":
-        if load.proposed >= limits.proposals:
-            told = f"{load.proposed} proposals of its reporter wait for a person"
-            return Accused(proposal if known is None else known, limited=told, kept=False)
-        load.proposed += 1
-    return Accused(proposal, limited=limit)
