@@ -162,12 +162,11 @@ class MemoryQuarantine(MemoryRecords):
         offset: int = 0,
     ) -> list[QuarantineEntry]:
         with self._lock:
-            entries = list(self._mine.entries.values())[::-1]
+            entries = list(self._mine.entries.values())
         if keys is not None:
             entries = [entry for entry in entries if entry.key in keys]
-        found = [entry for entry in entries if status in (None, entry.status)]
-        found.sort(key=lambda entry: entry.created_at, reverse=True)
-        first = max(offset, 0)
+        some = [entry for entry in entries if status in (None, entry.status)]
+        found, first = sorted(some, key=lambda entry: entry.created_at)[::-1], max(offset, 0)
         return found[first:] if limit is None else found[first : first + max(limit, 0)]
 
     def quarantine_counts(self) -> Counter[QuarantineStatus]:
@@ -230,9 +229,8 @@ class MemoryQuarantine(MemoryRecords):
 
     def allowances(self) -> list[Allowance]:
         with self._lock:
-            found = list(self._mine.allowances.values())[::-1]
-        found.sort(key=lambda one: one.created_at, reverse=True)
-        return found
+            found = list(self._mine.allowances.values())
+        return sorted(found, key=lambda one: one.created_at)[::-1]
 
     def standing(self) -> list[tuple[str, Standing]]:
         with self._lock:
