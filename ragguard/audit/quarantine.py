@@ -16,9 +16,6 @@ Reporters = tuple[str | None, ...]
 HELD: tuple[QuarantineStatus, ...] = ("quarantined", "confirmed")
 """The statuses of entries that the filter drops."""
 
-UNCONFIRMED: tuple[QuarantineStatus, ...] = ("quarantined",)
-"""The statuses of those of them that no person has confirmed."""
-
 SPARED: tuple[QuarantineStatus, ...] = ("released", "rejected")
 """The statuses of entries of which a person has said that they are no attack."""
 
@@ -63,7 +60,7 @@ def check_status(status: QuarantineStatus) -> None:
 
 def matters(before: QuarantineStatus, after: QuarantineStatus) -> bool:
     """Return whether such a change of an entry's status is one for the filter."""
-    return any((before in kind) != (after in kind) for kind in (HELD, UNCONFIRMED, SPARED, ALLOWED))
+    return before != after and (before in HELD + SPARED or after in HELD + SPARED)
 
 
 def not_in_quarantine(key: str) -> QuarantineNotFoundError:
@@ -209,7 +206,7 @@ class QuarantineChanges:
             signatures=signatures,
             spared=frozenset(e.key for e in entries if e.status in SPARED),
             allowed=allowed,
-            unconfirmed=frozenset(e.key for e in by_event if e.status in UNCONFIRMED),
+            unconfirmed=frozenset(e.key for e in by_event if e.status == "quarantined"),
         )
 
 
