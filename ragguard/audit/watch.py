@@ -32,8 +32,6 @@ class QuarantineWatch(Repeater):
     fetched at once by whoever changes it. The filter waits for neither, however slow the store is.
     """
 
-    error: str | None  # why the last look at the store failed
-
     def __init__(self, store: AuditStore, interval_s: float = 0.1) -> None:
         """Load the keys and begin to watch, with so many seconds between two polls.
 
@@ -49,7 +47,7 @@ class QuarantineWatch(Repeater):
         self.version = -1  # what `quarantine_version` said when the keys were last read
         self._due: float | None = None  # when an entry lapses, in seconds since 1970
         self._heard = time.monotonic()
-        self.error = None
+        self.error: str | None = None  # why the last look at the store failed
         self._silent = False
         super().__init__("ragguard-quarantine", interval_s)
         self.refresh()

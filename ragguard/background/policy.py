@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from ragguard.arguments import (
     require_choice,
@@ -22,8 +22,6 @@ from ragguard.passage import text_digest
 from ragguard.trust import Origin, Trust
 
 PolicyName = Literal["observe", "review", "auto"]
-
-_NAMES = ("observe", "review", "auto")
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Policy(Limits):
 
     def __post_init__(self) -> None:
         if self.name is not None:
-            require_choice("policy", self.name, _NAMES)
+            require_choice("policy", self.name, get_args(PolicyName))
         if not isinstance(self.answered_only, bool):
             raise InvalidInputError(
                 f"answered_only must be True or False, not {self.answered_only!r}"
