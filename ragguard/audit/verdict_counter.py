@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from random import Random
 
-from ragguard.audit.periodic import Writer
+from ragguard.audit.periodic import WRITE_S, Writer
 from ragguard.audit.records import AuditStore, ScoredQuery
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ _MAX_PENDING = 4000
 
 
 class VerdictCounter(Writer):
-    """Verdict counters and scores that reach the store within `interval_s` seconds.
+    """Verdict counters and scores that reach the store within a second or so.
 
     `on_scored` is called from the thread that writes, with every batch of scores, once.
     """
@@ -33,12 +33,11 @@ class VerdictCounter(Writer):
         self,
         store: AuditStore,
         *,
-        interval_s: float = 1.0,
         on_scored: Callable[[Sequence[ScoredQuery]], None] | None = None,
     ) -> None:
         self._store = store
         self._on_scored = on_scored
-        super().__init__("ragguard-counts", interval_s)
+        super().__init__("ragguard-counts", WRITE_S)
 
     def _begin(self) -> None:
         super()._begin()

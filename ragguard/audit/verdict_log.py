@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragguard._version import __version__
-from ragguard.audit.periodic import Writer
+from ragguard.audit.periodic import WRITE_S, Writer
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import AuditStore
 from ragguard.audit.verdict_counter import VerdictCounter
@@ -94,19 +94,14 @@ def _outcome(evidence: Evidence, *, drops: bool) -> Outcome | None:
 
 
 class VerdictLog(Writer):
-    """Verdicts that reach the store, and the log, within `interval_s` seconds.
+    """Verdicts that reach the store, and the log, within a second or so.
 
     A thousand wait at most, or 32 MB of passages; what comes on top is lost and counted
     (`verdicts_lost`). A store with no place for verdicts gets none. Texts are kept `with_texts`.
     """
 
     def __init__(
-        self,
-        store: AuditStore,
-        counter: VerdictCounter,
-        *,
-        with_texts: bool = False,
-        interval_s: float = 1.0,
+        self, store: AuditStore, counter: VerdictCounter, *, with_texts: bool = False
     ) -> None:
         self._store = store
         self._keeps = hasattr(store, "add_verdicts")
@@ -114,7 +109,7 @@ class VerdictLog(Writer):
         self._with_texts = with_texts
         self._lines = QuietLog(logger)
         self._failures = 0
-        super().__init__("ragguard-verdicts", interval_s)
+        super().__init__("ragguard-verdicts", WRITE_S)
 
     def _begin(self) -> None:
         super()._begin()
