@@ -166,7 +166,8 @@ class MemoryQuarantine(MemoryRecords):
         if keys is not None:
             entries = [entry for entry in entries if entry.key in keys]
         some = [entry for entry in entries if status in (None, entry.status)]
-        found, first = sorted(some, key=lambda entry: entry.created_at)[::-1], max(offset, 0)
+        found = sorted(some, key=lambda entry: entry.created_at)[::-1]
+        first = max(offset, 0)
         return found[first:] if limit is None else found[first : first + max(limit, 0)]
 
     def quarantine_counts(self) -> Counter[QuarantineStatus]:
