@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ragguard.audit.quarantine import MAX_ACCUSERS, Accused, Limits, QuarantineEntry
+from ragguard.audit.fair_queueing import MAX_REPORTERS
+from ragguard.audit.quarantine import Accused, Limits, QuarantineEntry
 from ragguard.audit.trail import Change, of_entry
 
 HOUR = timedelta(hours=1)
@@ -77,7 +78,7 @@ def decided(
         return Accused(known)
     proposal = replace(new, status="proposed")
     if known is not None and known.status == "proposed":
-        reporters = tuple(dict.fromkeys((*known.reporters, *new.reporters)))[:MAX_ACCUSERS]
+        reporters = tuple(dict.fromkeys((*known.reporters, *new.reporters)))[:MAX_REPORTERS]
         proposal = replace(known, reporters=reporters)
     limit = None
     if new.status == "quarantined":

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from ragguard.arguments import require_names
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
-from ragguard.audit.quarantine import ALLOWED, QuarantineEntry, QuarantineStatus, as_utc
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import OPEN, AuditStore
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
@@ -122,7 +122,7 @@ class Decisions:
                 ended += self._store.disallow(one.key, one.source, actor=actor, said=said)
         for entry in self._store.quarantine(status="released", keys=[key]):
             change = self._store.set_quarantine_status
-            changed = change(key, "rejected", actor=actor, said=said, only=ALLOWED)
+            changed = change(key, "rejected", actor=actor, said=said, only=["released"])
             ended.append(replace(_of_release(entry), ended_at=changed.updated_at, ended_by=actor))
         if not ended:
             raise AllowanceNotFoundError(

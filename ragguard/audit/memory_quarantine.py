@@ -12,7 +12,6 @@ from ragguard.audit.accusation import Load, decided_all
 from ragguard.audit.allow_list import Allowance, Effect, Standing, as_allowed
 from ragguard.audit.memory_records import MemoryRecords
 from ragguard.audit.quarantine import (
-    ALLOWED,
     HELD,
     SPARED,
     Accused,
@@ -58,7 +57,7 @@ class _Holding:
         newer = takewhile(lambda change: change[1] > since, reversed(self.changed.items()))
         entries = [self.entries[key] for key, _ in newer]
         signatures = {one.key: one.signature or b"" for one in entries if one.status in HELD}
-        allowed = as_allowed(self.allowances.values(), self.keys_of(ALLOWED))
+        allowed = as_allowed(self.allowances.values(), self.keys_of(["released"]))
         base = QuarantineChanges(version, frozenset(), complete=since < 0, due=due)
         return base.with_entries(entries, signatures, allowed)
 

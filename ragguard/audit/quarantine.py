@@ -19,12 +19,6 @@ HELD: tuple[QuarantineStatus, ...] = ("quarantined", "confirmed")
 SPARED: tuple[QuarantineStatus, ...] = ("released", "rejected")
 """The statuses of entries of which a person has said that they are no attack."""
 
-ALLOWED: tuple[QuarantineStatus, ...] = ("released",)
-"""The statuses of entries that the filter lets through, whatever else it finds."""
-
-MAX_ACCUSERS = 64
-"""How many reporters of one entry are kept."""
-
 
 def utc_now() -> datetime:
     """Return the moment that it is."""
@@ -84,7 +78,7 @@ class QuarantineEntry:
             "lapsed" (nobody confirmed it in time, or it was undone).
         created_at, updated_at: When it was accused, and when its status last changed, UTC.
         actor: Who changed the status last, or None for the worker.
-        reporters: Who reported the events that accuse it, `MAX_ACCUSERS` at most; None stands for
+        reporters: Who reported the events that accuse it, `MAX_REPORTERS` at most; None stands for
             reports without a name.
         until: When it lapses unless a person confirms it, UTC; None: not by itself.
         signature: `ragguard.inline.fingerprints.signature` of the text, by which it is recognised
