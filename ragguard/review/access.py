@@ -123,15 +123,6 @@ class Access:
                 return 0.0
             return max(0.0, failed[0] + _FAILURE_S - time.monotonic())
 
-    def _fail(self, address: str) -> None:
-        with self._lock:
-            network = _network(address)
-            failed = self._failures.pop(network, None) or deque(maxlen=_MOST_FAILURES)
-            failed.append(time.monotonic())
-            self._failures[network] = failed  # the last one, so that the oldest go first
-            while len(self._failures) > _MOST_ADDRESSES:
-                del self._failures[next(iter(self._failures))]
-
     def enter(self, token: str, name: str, address: str) -> str | None:
         """Return a new session of `name` for the right token, or None and count a failure."""
         return self._entered(bool(name) and _equal(token, self._token), name, address)
@@ -145,11 +136,16 @@ class Access:
         return self._entered(right, name, address)
 
     def _entered(self, right: bool, name: str, address: str) -> str | None:
-        if not right:
-            self._fail(address)
-            return None
         session = secrets.token_urlsafe(32)
         with self._lock:
+            if not right:
+                network = _network(address)
+                failed = self._failures.pop(network, None) or deque(maxlen=_MOST_FAILURES)
+                failed.append(time.monotonic())
+                self._failures[network] = failed  # the last one, so that the oldest go first
+                while len(self._failures) > _MOST_ADDRESSES:
+                    del self._failures[next(iter(self._failures))]
+                return None
             while len(self._sessions) >= _MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
             self._sessions[session] = (name, time.monotonic() + SESSION_S)
