@@ -10,8 +10,8 @@ from typing import Literal, get_args
 from ragguard.arguments import (
     require_choice,
     require_names,
-    require_number,
     require_positive,
+    require_share,
     require_whole,
 )
 from ragguard.audit.fair_queueing import lane_of
@@ -61,10 +61,7 @@ class Policy(Limits):
             )
         for name in ("quorum", "top_k", "per_reporter", "per_hour", "proposals"):
             object.__setattr__(self, name, require_whole(name, getattr(self, name)))
-        if not 0.0 < require_number("attack_alpha", self.attack_alpha) < 1.0:
-            raise InvalidInputError(
-                f"attack_alpha must be between 0 and 1, not {self.attack_alpha:g}"
-            )
+        require_share("attack_alpha", self.attack_alpha, usual=0.05)
         if not isinstance(self.weights, Mapping):
             raise InvalidInputError(
                 f"weights must be numbers by reporter, not a {type(self.weights).__name__}"
