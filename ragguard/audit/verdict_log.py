@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -113,7 +112,7 @@ class VerdictLog(Writer):
 
     def _begin(self) -> None:
         super()._begin()
-        self._pending: deque[tuple[Judged, int]] = deque()
+        self._pending: list[Judged] = []
         self._bytes = 0
         self._unwritten: list[VerdictRecord] = []
 
@@ -123,7 +122,7 @@ class VerdictLog(Writer):
         with self._lock:
             full = len(self._pending) >= _MAX_PENDING or self._bytes + size > _MAX_PENDING_BYTES
             if not full:
-                self._pending.append((judged, size))
+                self._pending.append(judged)
                 self._bytes += size
             self._start()
         if full:
@@ -133,9 +132,9 @@ class VerdictLog(Writer):
         """Write what is pending; on a failing store it is kept for the next time."""
         with self._stepping:
             with self._lock:
-                pending, self._pending = self._pending, deque()
+                pending, self._pending = self._pending, []
                 self._bytes = 0
-            for judged, _ in pending:
+            for judged in pending:
                 try:
                     record = record_of(judged, with_texts=self._with_texts)
                 except Exception as error:  # one that cannot be put into words costs itself
