@@ -63,10 +63,9 @@ def decided_all(
         found.append(one)
         if one.kept:
             known[accusation.key] = one.entry
-            if before is None:
-                told.append(of_entry(one.entry, tenant))
-            elif of_entry(before, tenant) != of_entry(one.entry, tenant):
-                told.append(of_entry(one.entry, tenant, was=before.status))
+            if before is None or of_entry(before, tenant) != of_entry(one.entry, tenant):
+                was = None if before is None else before.status
+                told.append(of_entry(one.entry, tenant, was=was))
     return found, told
 
 
