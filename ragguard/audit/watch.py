@@ -52,7 +52,9 @@ class QuarantineWatch(Repeater):
         super().__init__("ragguard-quarantine", interval_s)
         self.refresh()
         _watches[id(self)] = self
-        self._follow()
+        if self._polled:
+            with self._lock:
+                self._start()
 
     @property
     def age_s(self) -> float:
@@ -81,7 +83,8 @@ class QuarantineWatch(Repeater):
         """
         if self._polled and not self._stop.is_set():
             if self._thread is None:
-                self._follow()
+                with self._lock:
+                    self._start()
             if time.monotonic() - self._heard > _SILENT_S:
                 self._complain()
         elif self._is_due():
@@ -133,11 +136,6 @@ class QuarantineWatch(Repeater):
     def close(self) -> None:
         """Stop watching; `keys` goes on returning the last keys."""
         self._stop.set()
-
-    def _follow(self) -> None:
-        if self._polled:
-            with self._lock:
-                self._start()
 
     def _is_due(self) -> bool:
         return self._due is not None and time.time() >= self._due
