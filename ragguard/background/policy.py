@@ -83,8 +83,7 @@ class Policy(Limits):
 
 def trust_change(trust: Trust) -> Change:
     """Return what the trail tells of whom a guard trusts: how many origins, and a hash of them."""
-    of = {"protected": trust.protected, "known": trust.known}
-    origins = {name: [_plain(one) for one in some] for name, some in of.items()}
+    origins = {"protected": [*map(_plain, trust.protected)], "known": [*map(_plain, trust.known)]}
     details = {name: len(found) for name, found in origins.items()}
     named = text_digest(json.dumps({**origins, "known_share": trust.known_share})).hex()
     return Change("trust.set", named, this_process(), details)
