@@ -28,17 +28,14 @@ class Load:
     proposed: int = 0  # proposals of the same reporter that wait for a person
 
     @classmethod
-    def of(
-        cls, entries: Iterable[QuarantineEntry], new: Sequence[QuarantineEntry], now: datetime
-    ) -> Load:
-        """Count it for those who report `new`, all of one event."""
-        reporters = {name for entry in new for name in entry.reporters}
-        events = {entry.event_id for entry in new}
+    def of(cls, entries: Iterable[QuarantineEntry], new: QuarantineEntry, now: datetime) -> Load:
+        """Count it for those who report `new`."""
+        reporters = set(new.reporters)
         reported = [entry for entry in entries if entry.event_id is not None]
         unseen = [entry for entry in reported if entry.status == "quarantined"]
         theirs = [entry for entry in reported if not reporters.isdisjoint(entry.reporters)]
         return cls(
-            len({e.event_id for e in theirs if e.status == "quarantined"} - events),
+            len({e.event_id for e in theirs if e.status == "quarantined"} - {new.event_id}),
             sum(entry.updated_at > now - HOUR for entry in unseen),
             sum(entry.status == "proposed" for entry in theirs),
         )

@@ -102,10 +102,12 @@ class MemoryQuarantine(MemoryRecords):
         return len(fresh)
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
+        if not entries:
+            return []
         now = utc_now()
         with self._lock:
             mine = self._mine.entries
-            load = Load.of(mine.values(), entries[:1], now)
+            load = Load.of(mine.values(), entries[0], now)
             known = {one.key: mine[one.key] for one in entries if one.key in mine}
             found, told = decided_all(entries, known, limits, load, now, self.tenant)
             head = self._keep([(one.entry, one.quarantined) for one in found if one.kept], told)
