@@ -135,11 +135,6 @@ class Reporter:
         return self.entries["proposed"] + self.entries["quarantined"]
 
     @property
-    def right(self) -> int:
-        """Passages that a person has confirmed."""
-        return self.entries["confirmed"]
-
-    @property
     def wrong(self) -> int:
         """Passages of which a person has said that they are no attack."""
         return sum(self.entries[status] for status in SPARED)
