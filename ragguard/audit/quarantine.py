@@ -78,8 +78,8 @@ class QuarantineEntry:
             "lapsed" (nobody confirmed it in time, or it was undone).
         created_at, updated_at: When it was accused, and when its status last changed, UTC.
         actor: Who changed the status last, or None for the worker.
-        reporters: Who reported the events that accuse it, `MAX_REPORTERS` at most; None stands for
-            reports without a name.
+        reporters: Who reported the events that accuse it, `fair_queueing.MAX_REPORTERS` at most;
+            None stands for reports without a name.
         until: When it lapses unless a person confirms it, UTC; None: not by itself.
         signature: `ragguard.inline.fingerprints.signature` of the text, by which it is recognised
             when it comes back edited; None makes one.
