@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ragguard.audit.quarantine import MAX_ACCUSERS, Accused, Limits, QuarantineEntry
+from ragguard.audit.fair_queueing import MAX_REPORTERS
+from ragguard.audit.quarantine import Accused, Limits, QuarantineEntry
 from ragguard.audit.trail import Change, of_entry
 
 HOUR = timedelta(hours=1)
@@ -27,17 +28,14 @@ class Load:
     proposed: int = 0  # proposals of the same reporter that wait for a person
 
     @classmethod
-    def of(
-        cls, entries: Iterable[QuarantineEntry], new: Sequence[QuarantineEntry], now: datetime
-    ) -> Load:
-        """Count it for those who report `new`, all of one event."""
-        reporters = {name for entry in new for name in entry.reporters}
-        events = {entry.event_id for entry in new}
+    def of(cls, entries: Iterable[QuarantineEntry], new: QuarantineEntry, now: datetime) -> Load:
+        """Count it for those who report `new`."""
+        reporters = set(new.reporters)
         reported = [entry for entry in entries if entry.event_id is not None]
         unseen = [entry for entry in reported if entry.status == "quarantined"]
         theirs = [entry for entry in reported if not reporters.isdisjoint(entry.reporters)]
         return cls(
-            len({e.event_id for e in theirs if e.status == "quarantined"} - events),
+            len({e.event_id for e in theirs if e.status == "quarantined"} - {new.event_id}),
             sum(entry.updated_at > now - HOUR for entry in unseen),
             sum(entry.status == "proposed" for entry in theirs),
         )
@@ -62,10 +60,9 @@ def decided_all(
         found.append(one)
         if one.kept:
             known[accusation.key] = one.entry
-            if before is None:
-                told.append(of_entry(one.entry, tenant))
-            elif of_entry(before, tenant) != of_entry(one.entry, tenant):
-                told.append(of_entry(one.entry, tenant, was=before.status))
+            if before is None or of_entry(before, tenant) != of_entry(one.entry, tenant):
+                was = None if before is None else before.status
+                told.append(of_entry(one.entry, tenant, was=was))
     return found, told
 
 
@@ -77,20 +74,25 @@ def decided(
         return Accused(known)
     proposal = replace(new, status="proposed")
     if known is not None and known.status == "proposed":
-        reporters = tuple(dict.fromkeys((*known.reporters, *new.reporters)))[:MAX_ACCUSERS]
+        reporters = tuple(dict.fromkeys((*known.reporters, *new.reporters)))[:MAX_REPORTERS]
         proposal = replace(known, reporters=reporters)
-    if new.status != "quarantined":
-        return _proposed(proposal, known, limits, load)
-    limit = _limit(limits, load)
-    why = limit or _lacking(proposal, known, limits)
-    if why is not None:
-        reason = f"{new.reason}; proposed only: {why}"
-        return _proposed(replace(proposal, reason=reason), known, limits, load, limit)
-    load.within_hour += 1
-    until = None if limits.days is None else now + timedelta(days=limits.days)
-    since, reporters = proposal.created_at, proposal.reporters
-    held = replace(new, reporters=reporters, created_at=since, updated_at=now, until=until)
-    return Accused(held, quarantined=True)
+    limit = None
+    if new.status == "quarantined":
+        limit = _limit(limits, load)
+        why = limit or _lacking(proposal, known, limits)
+        if why is None:
+            load.within_hour += 1
+            until = None if limits.days is None else now + timedelta(days=limits.days)
+            since, reporters = proposal.created_at, proposal.reporters
+            held = replace(new, reporters=reporters, created_at=since, updated_at=now, until=until)
+            return Accused(held, quarantined=True)
+        proposal = replace(proposal, reason=f"{new.reason}; proposed only: {why}")
+    if known is None or known.status != "proposed":
+        if load.proposed >= limits.proposals:
+            told = f"{load.proposed} proposals of its reporter wait for a person"
+            return Accused(proposal if known is None else known, limited=told, kept=False)
+        load.proposed += 1
+    return Accused(proposal, limited=limit)
 
 
 def _limit(limits: Limits, load: Load) -> str | None:
@@ -111,18 +113,3 @@ def _lacking(
     if count < limits.quorum:
         return f"{count} of the {limits.quorum} reporters that it takes have accused it"
     return None
-
-
-def _proposed(
-    proposal: QuarantineEntry,
-    known: QuarantineEntry | None,
-    limits: Limits,
-    load: Load,
-    limit: str | None = None,
-) -> Accused:
-    if known is None or known.status != "proposed":
-        if load.proposed >= limits.proposals:
-            told = f"{load.proposed} proposals of its reporter wait for a person"
-            return Accused(proposal if known is None else known, limited=told, kept=False)
-        load.proposed += 1
-    return Accused(proposal, limited=limit)

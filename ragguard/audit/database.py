@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import event, func, select, update
+from sqlalchemy import ColumnElement, Double, event, func, literal_column, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
@@ -247,6 +247,14 @@ def set_version(session: Session, number: int) -> None:
 def on_sqlite(session: Session) -> bool:
     """Return whether a session is one with SQLite."""
     return session.get_bind().dialect.name == "sqlite"
+
+
+def epoch_now(session: Session) -> ColumnElement[float]:
+    """Return the database's own clock in seconds since 1970: hosts that share a server share it."""
+    now = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+    if on_sqlite(session):
+        now = "((julianday('now') - 2440587.5) * 86400.0)"
+    return literal_column(now, Double())
 
 
 def _first_line(error: object) -> str:

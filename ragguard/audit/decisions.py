@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from ragguard.arguments import require_names
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
-from ragguard.audit.quarantine import ALLOWED, QuarantineEntry, QuarantineStatus, as_utc
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import OPEN, AuditStore
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
@@ -121,8 +122,8 @@ class Decisions:
                 ended += self._store.disallow(one.key, one.source, actor=actor, said=said)
         for entry in self._store.quarantine(status="released", keys=[key]):
             change = self._store.set_quarantine_status
-            changed = change(key, "rejected", actor=actor, said=said, only=ALLOWED)
-            ended.append(_of_release(entry, changed.updated_at, actor))
+            changed = change(key, "rejected", actor=actor, said=said, only=["released"])
+            ended.append(replace(_of_release(entry), ended_at=changed.updated_at, ended_by=actor))
         if not ended:
             raise AllowanceNotFoundError(
                 f"{str(getattr(target, 'id', target))[:80]!r} is not on the allow-list; "
@@ -243,15 +244,9 @@ def _require(
             )
 
 
-def _of_release(
-    entry: QuarantineEntry, ended_at: datetime | None = None, ended_by: str | None = None
-) -> Allowance:
+def _of_release(entry: QuarantineEntry) -> Allowance:
     why, text, since = "released from quarantine", entry.text[:SHOWN], entry.updated_at
-    return Allowance(
-        *(entry.key, "", "allowed", why, text, entry.actor, since),
-        ended_at=ended_at,
-        ended_by=ended_by,
-    )
+    return Allowance(entry.key, "", "allowed", why, text, entry.actor, since)
 
 
 def _named(target: Target) -> str:

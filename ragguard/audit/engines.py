@@ -120,23 +120,20 @@ def file_identity(path: Path) -> tuple[int, int] | None:
 def _set_up(connection: Any, record: object) -> None:  # noqa: ARG001
     # The driver would open transactions by its own rules; `_begin` opens them instead.
     connection.isolation_level = None
-    cursor = connection.cursor()
     try:
-        _use_wal(cursor)
-        cursor.execute("PRAGMA synchronous=NORMAL")
-        cursor.execute("PRAGMA foreign_keys=ON")
+        _use_wal(connection)
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA foreign_keys=ON")
     except BaseException:
-        cursor.close()
         connection.close()  # one that was never handed out is closed by nobody else
         raise
-    cursor.close()
 
 
-def _use_wal(cursor: Any) -> None:
+def _use_wal(connection: Any) -> None:
     deadline = time.monotonic() + _BUSY_S
     while True:
         try:
-            cursor.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA journal_mode=WAL")
             return
         except Exception as error:
             # SQLite does not wait on its own when several processes switch a new file at once.

@@ -20,7 +20,7 @@ NOBODY = "0" * 16
 """The lane of reports that do not say who files them."""
 
 MAX_REPORTERS = 64
-"""How many reporters of one event are told apart."""
+"""How many reporters of one event, or of one entry in quarantine, are told apart."""
 
 
 def lane_of(reporter: str | None, tenant: str = "") -> str:

@@ -109,11 +109,10 @@ class MemoryStore(MemoryQuarantine):
         self, *, status: EventStatus | None = None, limit: int = 100, passages: bool = True
     ) -> list[Event]:
         with self._lock:
-            # Reversed first: the sort is stable, so of equal times the later one comes first.
-            events = [kept.event for kept in reversed(self._events.values())]
+            events = [kept.event for kept in self._events.values()]
         found = [e for e in events if e.tenant == self.tenant and status in (None, e.status)]
-        found.sort(key=lambda event: event.created_at, reverse=True)
-        some = found[: max(limit, 0)]
+        # Reversed last: the sort is stable, so of equal times the later one comes first.
+        some = sorted(found, key=lambda event: event.created_at)[::-1][: max(limit, 0)]
         return some if passages else [replace(event, passages=()) for event in some]
 
     def claim_event(

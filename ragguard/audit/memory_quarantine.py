@@ -12,7 +12,6 @@ from ragguard.audit.accusation import Load, decided_all
 from ragguard.audit.allow_list import Allowance, Effect, Standing, as_allowed
 from ragguard.audit.memory_records import MemoryRecords
 from ragguard.audit.quarantine import (
-    ALLOWED,
     HELD,
     SPARED,
     Accused,
@@ -58,7 +57,7 @@ class _Holding:
         newer = takewhile(lambda change: change[1] > since, reversed(self.changed.items()))
         entries = [self.entries[key] for key, _ in newer]
         signatures = {one.key: one.signature or b"" for one in entries if one.status in HELD}
-        allowed = as_allowed(self.allowances.values(), self.keys_of(ALLOWED))
+        allowed = as_allowed(self.allowances.values(), self.keys_of(["released"]))
         base = QuarantineChanges(version, frozenset(), complete=since < 0, due=due)
         return base.with_entries(entries, signatures, allowed)
 
@@ -103,10 +102,12 @@ class MemoryQuarantine(MemoryRecords):
         return len(fresh)
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
+        if not entries:
+            return []
         now = utc_now()
         with self._lock:
             mine = self._mine.entries
-            load = Load.of(mine.values(), entries[:1], now)
+            load = Load.of(mine.values(), entries[0], now)
             known = {one.key: mine[one.key] for one in entries if one.key in mine}
             found, told = decided_all(entries, known, limits, load, now, self.tenant)
             head = self._keep([(one.entry, one.quarantined) for one in found if one.kept], told)
@@ -162,11 +163,11 @@ class MemoryQuarantine(MemoryRecords):
         offset: int = 0,
     ) -> list[QuarantineEntry]:
         with self._lock:
-            entries = list(self._mine.entries.values())[::-1]
+            entries = list(self._mine.entries.values())
         if keys is not None:
             entries = [entry for entry in entries if entry.key in keys]
-        found = [entry for entry in entries if status in (None, entry.status)]
-        found.sort(key=lambda entry: entry.created_at, reverse=True)
+        some = [entry for entry in entries if status in (None, entry.status)]
+        found = sorted(some, key=lambda entry: entry.created_at)[::-1]
         first = max(offset, 0)
         return found[first:] if limit is None else found[first : first + max(limit, 0)]
 
@@ -230,9 +231,8 @@ class MemoryQuarantine(MemoryRecords):
 
     def allowances(self) -> list[Allowance]:
         with self._lock:
-            found = list(self._mine.allowances.values())[::-1]
-        found.sort(key=lambda one: one.created_at, reverse=True)
-        return found
+            found = list(self._mine.allowances.values())
+        return sorted(found, key=lambda one: one.created_at)[::-1]
 
     def standing(self) -> list[tuple[str, Standing]]:
         with self._lock:

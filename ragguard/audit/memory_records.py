@@ -58,11 +58,10 @@ class MemoryRecords(TenantViews):
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
     ) -> list[VerdictRecord]:
         with self._lock:
-            newest = [*self._verdicts.get(self.tenant, {}).values()][::-1]
-        newest.sort(key=lambda one: one.recorded_at, reverse=True)
+            mine = list(self._verdicts.get(self.tenant, {}).values())
         found = [
             one
-            for one in newest
+            for one in sorted(mine, key=lambda one: one.recorded_at)[::-1]
             if (before is None or one.recorded_at < as_utc(before))
             and (passage_id is None or passage_id in [each.passage_id for each in one.passages])
         ]

@@ -11,9 +11,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import BigInteger, DateTime, Double, ForeignKey, Index, Integer, Text, false, text
-from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator
 
 from ragguard.audit.encoding import escape, from_json, to_json, unescape
@@ -48,23 +46,6 @@ class UtcDateTime(TypeDecorator[datetime]):
         return None if value is None else as_utc(value)
 
     process_result_value = process_bind_param  # SQLite keeps no timezone
-
-
-class epoch_now(GenericFunction[float]):  # noqa: N801 - the name of an SQL function
-    """The database's own clock in seconds since 1970: hosts that share a server share it."""
-
-    type = Double()
-    inherit_cache = True
-
-
-@compiles(epoch_now, "sqlite")
-def _epoch_now_sqlite(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
-    return "((julianday('now') - 2440587.5) * 86400.0)"
-
-
-@compiles(epoch_now, "postgresql")
-def _epoch_now_postgresql(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
-    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
 class Base(DeclarativeBase):

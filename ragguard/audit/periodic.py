@@ -11,6 +11,9 @@ from ragguard.fork import follow_forks
 
 logger = logging.getLogger(__name__)
 
+WRITE_S = 1.0
+"""Seconds between two writes of a `Writer`."""
+
 
 class Repeater(ABC):
     """Takes a step again and again in a thread that starts when there is something to do.
@@ -80,7 +83,7 @@ def _repeat(of: weakref.ref[Repeater], stop: threading.Event, interval_s: float)
 
 
 class Writer(Repeater):
-    """Brings what is pending to the store about once a second."""
+    """Brings what is pending to the store again and again."""
 
     @abstractmethod
     def flush(self) -> None:

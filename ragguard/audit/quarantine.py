@@ -16,17 +16,8 @@ Reporters = tuple[str | None, ...]
 HELD: tuple[QuarantineStatus, ...] = ("quarantined", "confirmed")
 """The statuses of entries that the filter drops."""
 
-UNCONFIRMED: tuple[QuarantineStatus, ...] = ("quarantined",)
-"""The statuses of those of them that no person has confirmed."""
-
 SPARED: tuple[QuarantineStatus, ...] = ("released", "rejected")
 """The statuses of entries of which a person has said that they are no attack."""
-
-ALLOWED: tuple[QuarantineStatus, ...] = ("released",)
-"""The statuses of entries that the filter lets through, whatever else it finds."""
-
-MAX_ACCUSERS = 64
-"""How many reporters of one entry are kept."""
 
 
 def utc_now() -> datetime:
@@ -63,7 +54,7 @@ def check_status(status: QuarantineStatus) -> None:
 
 def matters(before: QuarantineStatus, after: QuarantineStatus) -> bool:
     """Return whether such a change of an entry's status is one for the filter."""
-    return any((before in kind) != (after in kind) for kind in (HELD, UNCONFIRMED, SPARED, ALLOWED))
+    return before != after and (before in HELD + SPARED or after in HELD + SPARED)
 
 
 def not_in_quarantine(key: str) -> QuarantineNotFoundError:
@@ -87,8 +78,8 @@ class QuarantineEntry:
             "lapsed" (nobody confirmed it in time, or it was undone).
         created_at, updated_at: When it was accused, and when its status last changed, UTC.
         actor: Who changed the status last, or None for the worker.
-        reporters: Who reported the events that accuse it, `MAX_ACCUSERS` at most; None stands for
-            reports without a name.
+        reporters: Who reported the events that accuse it, `fair_queueing.MAX_REPORTERS` at most;
+            None stands for reports without a name.
         until: When it lapses unless a person confirms it, UTC; None: not by itself.
         signature: `ragguard.inline.fingerprints.signature` of the text, by which it is recognised
             when it comes back edited; None makes one.
@@ -209,7 +200,7 @@ class QuarantineChanges:
             signatures=signatures,
             spared=frozenset(e.key for e in entries if e.status in SPARED),
             allowed=allowed,
-            unconfirmed=frozenset(e.key for e in by_event if e.status in UNCONFIRMED),
+            unconfirmed=frozenset(e.key for e in by_event if e.status == "quarantined"),
         )
 
 

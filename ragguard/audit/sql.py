@@ -28,7 +28,7 @@ from ragguard.audit.database import VERSION, Database, on_sqlite
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
 from ragguard.audit.encoding import from_json, is_escaped
 from ragguard.audit.models import AnyText, EventRow, UtcDateTime
-from ragguard.audit.quarantine import ALLOWED, HELD, SPARED, QuarantineChanges
+from ragguard.audit.quarantine import HELD, SPARED, QuarantineChanges
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.audit.sql_records import SqlRecords
@@ -178,9 +178,8 @@ def _allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str,
     if tenants is not None and not tenants:
         return {}
     lists = select(AllowanceRow)
-    entries = select(QuarantineRow.tenant, QuarantineRow.key).where(
-        QuarantineRow.status.in_(ALLOWED)
-    )
+    is_released = QuarantineRow.status == "released"
+    entries = select(QuarantineRow.tenant, QuarantineRow.key).where(is_released)
     if tenants is not None:
         lists = lists.where(AllowanceRow.tenant.in_(tenants))
         entries = entries.where(QuarantineRow.tenant.in_(tenants))

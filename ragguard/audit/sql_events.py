@@ -14,10 +14,10 @@ from sqlalchemy import ColumnElement, Select, case, func, select, update
 from sqlalchemy.orm import Session, lazyload
 
 from ragguard.attribution.result import Attribution
-from ragguard.audit.database import Database, insert_into
+from ragguard.audit.database import Database, epoch_now, insert_into
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
-from ragguard.audit.models import AttributionRow, EventRow, PassageRow, epoch_now
+from ragguard.audit.models import AttributionRow, EventRow, PassageRow
 from ragguard.audit.records import OPEN, Event, EventStatus, TenantViews, no_event
 
 _AT_ONCE = 500  # events that one transaction puts back
@@ -89,7 +89,7 @@ class SqlEvents(TenantViews):
                     EventRow.seq == place,
                     status="running",
                     attempts=EventRow.attempts + 1,
-                    claimable_at=epoch_now() + lease_s,
+                    claimable_at=epoch_now(session) + lease_s,
                 )
                 if seq is not None:
                     return session.get_one(EventRow, seq).to_event()
@@ -98,7 +98,8 @@ class SqlEvents(TenantViews):
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         running = (EventRow.id == event_id, EventRow.status == "running", *_held(attempt))
         with self._database.write() as session:
-            return _changed(session, *running, claimable_at=epoch_now() + lease_s) is not None
+            until = epoch_now(session) + lease_s
+            return _changed(session, *running, claimable_at=until) is not None
 
     def finish_event(
         self, event_id: str, attribution: Attribution, *, attempt: int | None = None
@@ -186,7 +187,7 @@ class SqlEvents(TenantViews):
 
 def _turns(session: Session) -> Callable[[str], int]:
     """Return what gives the turn of one more event in a lane; each call gives a later one."""
-    served = session.scalar(_by_turn(EventRow.turn))
+    served = session.scalar(_by_turn(session, EventRow.turn))
     last: dict[str, int | None] = {}
 
     def next_in(lane: str) -> int:
@@ -199,8 +200,8 @@ def _turns(session: Session) -> Callable[[str], int]:
     return next_in
 
 
-def _by_turn(*columns: Any) -> Select[Any]:
-    claimable = select(*columns).where(EventRow.claimable_at <= epoch_now())
+def _by_turn(session: Session, column: Any) -> Select[Any]:
+    claimable = select(column).where(EventRow.claimable_at <= epoch_now(session))
     return claimable.order_by(EventRow.turn, EventRow.seq).limit(1)
 
 
@@ -208,7 +209,7 @@ def _claimable(
     session: Session, passageless: Collection[str] | None, tenant: str
 ) -> list[Select[Any]]:
     """Return the selections that find an event now, the earliest turn first; none takes a lock."""
-    first = _by_turn(EventRow.seq)
+    first = _by_turn(session, EventRow.seq)
     if tenant:
         first = first.where(EventRow.tenant == tenant)
     ways = [first]

@@ -32,8 +32,6 @@ from ragguard.audit.sql_records import append
 from ragguard.audit.trail import of_allowance, of_entry, of_lapse
 from ragguard.audit.watch import announce
 
-_ALL = 2**62  # rows
-
 
 class SqlQuarantine(TenantViews):
     """The quarantine of a `SqlStore`, and its allow-list."""
@@ -149,11 +147,9 @@ class SqlQuarantine(TenantViews):
             newest = newest.where(QuarantineRow.status == status)
         if keys is not None:
             newest = newest.where(QuarantineRow.key.in_(keys))
-        if limit is not None or offset:
-            # SQLite takes no OFFSET without a LIMIT.
-            newest = newest.limit(_ALL if limit is None else max(limit, 0)).offset(max(offset, 0))
+        some = newest.limit(None if limit is None else max(limit, 0)).offset(max(offset, 0))
         with self._database.read() as session:
-            return [row.to_entry() for row in session.scalars(newest)]
+            return [row.to_entry() for row in session.scalars(some)]
 
     def quarantine_counts(self) -> dict[QuarantineStatus, int]:
         status = QuarantineRow.status

@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, LargeBinary, Select, and_, cast, delete, select
+from sqlalchemy import ColumnElement, LargeBinary, and_, cast, delete, select
 from sqlalchemy.orm import Session
 
 from ragguard.audit.database import SCORES_LOCK, TRAIL_LOCK, Database, insert_into, lock, on_sqlite
@@ -136,12 +136,11 @@ class SqlRecords(TenantViews):
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._database.read() as session:
-            rows = _rows(session, self.tenant).where(TrailTable.seq > after)
-            return _read(session, rows.order_by(TrailTable.seq).limit(max(limit, 0)))
+            return _rows(session, limit, TrailTable.seq > after, *self._theirs)
 
     def newest_trail(self, limit: int) -> list[TrailRow]:
         with self._database.read() as session:
-            return _newest(session, limit, self.tenant)
+            return _rows(session, limit, *self._theirs, last=True)
 
     def note(self, change: Change) -> bool:
         with self._database.read() as session:
@@ -154,6 +153,10 @@ class SqlRecords(TenantViews):
             head = append(session, [change])
         tell_head(head)
         return True
+
+    @property
+    def _theirs(self) -> list[ColumnElement[bool]]:
+        return [TrailTable.tenant == self.tenant] if self.tenant else []
 
 
 _Rows = type[VerdictRow] | type[AnswerRow]
@@ -184,34 +187,29 @@ def append(session: Session, changes: Iterable[Change]) -> str | None:
         return None
     lock(session, TRAIL_LOCK)
     keys = Keys.from_environment()
-    last = _newest(session, 1)
+    last = _rows(session, 1, last=True)
     rows = next_rows(last[0] if last else None, told, keys)
     session.execute(insert_into(session, TrailTable), [{**vars(row)} for row in rows])
     return head_of(rows[-1], keys)
 
 
-def _rows(session: Session, tenant: str = "") -> Select[Any]:
-    """Select the columns as they lie there: in SQLite a column may hold anything."""
+def _rows(
+    session: Session, limit: int, *where: ColumnElement[bool], last: bool = False
+) -> list[TrailRow]:
+    """Return the first or the last rows, in order; in SQLite a column may hold anything."""
     columns: list[Any] = [TrailTable.__table__.columns[field.name] for field in fields(TrailRow)]
     if on_sqlite(session):
-        columns[1:] = [cast(column, LargeBinary).label(column.name) for column in columns[1:]]
-    return select(*columns).where(TrailTable.tenant == tenant) if tenant else select(*columns)
-
-
-def _read(session: Session, rows: Select[Any]) -> list[TrailRow]:
-    return [TrailRow(row[0], *map(_text, row[1:])) for row in session.execute(rows)]  # type: ignore[arg-type]
+        columns[1:] = [cast(column, LargeBinary) for column in columns[1:]]
+    order = TrailTable.seq.desc() if last else TrailTable.seq
+    found = session.execute(select(*columns).where(*where).order_by(order).limit(max(limit, 0)))
+    rows = [TrailRow(row[0], *map(_text, row[1:])) for row in found]  # type: ignore[arg-type]
+    return rows[::-1] if last else rows
 
 
 def _text(value: str | bytes | None) -> str | None:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
-def _newest(session: Session, limit: int, tenant: str = "") -> list[TrailRow]:
-    newest = _rows(session, tenant).order_by(TrailTable.seq.desc()).limit(max(limit, 0))
-    return _read(session, newest)[::-1]
-
-
 def _says(session: Session, change: Change) -> bool:
-    same = _rows(session).where(TrailTable.action == change.action)
-    last = _read(session, same.order_by(TrailTable.seq.desc()).limit(1))
+    last = _rows(session, 1, TrailTable.action == change.action, last=True)
     return bool(last) and says(last[0], change)

@@ -117,16 +117,16 @@ class Keys:
     """
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
+        named = b"the id of a key of ragguard's trail"
+        self._secrets = {UNSIGNED: b""}
         for secret in secrets:
             if len(secret) < _SHORTEST:
                 raise InvalidInputError(
                     f"a key of the trail has {len(secret)} characters, and needs {_SHORTEST} at "
                     "least; make one with: openssl rand -hex 32"
                 )
-        encoded = [secret.encode("utf-8", "surrogateescape") for secret in secrets]
-        named = b"the id of a key of ragguard's trail"
-        ids = [hmac.digest(secret, named, "sha256").hex()[:8] for secret in encoded]
-        self._secrets = {UNSIGNED: b"", **dict(zip(ids, encoded, strict=True))}
+            encoded = secret.encode("utf-8", "surrogateescape")
+            self._secrets[hmac.digest(encoded, named, "sha256").hex()[:8]] = encoded
         self._ranks = {name: rank for rank, name in enumerate(self._secrets)}
         self.newest = next(reversed(self._secrets))  # the id of the key that signs
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from random import Random
 
-from ragguard.audit.periodic import Writer
+from ragguard.audit.periodic import WRITE_S, Writer
 from ragguard.audit.records import AuditStore, ScoredQuery
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ _MAX_PENDING = 4000
 
 
 class VerdictCounter(Writer):
-    """Verdict counters and scores that reach the store within `interval_s` seconds.
+    """Verdict counters and scores that reach the store within a second or so.
 
     `on_scored` is called from the thread that writes, with every batch of scores, once.
     """
@@ -33,17 +33,15 @@ class VerdictCounter(Writer):
         self,
         store: AuditStore,
         *,
-        interval_s: float = 1.0,
         on_scored: Callable[[Sequence[ScoredQuery]], None] | None = None,
     ) -> None:
         self._store = store
         self._on_scored = on_scored
-        super().__init__("ragguard-counts", interval_s)
+        super().__init__("ragguard-counts", WRITE_S)
 
     def _begin(self) -> None:
         super()._begin()
-        self._pending: Counter[str] = Counter()
-        self._in_flight: Counter[str] = Counter()  # being written, or not known to be
+        self._pending: Counter[str] = Counter()  # not known to be in the store
         # Bounded: a store that is down for long must not fill the memory; the newest are kept.
         self._scored: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
         self._unwritten: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
@@ -64,8 +62,7 @@ class VerdictCounter(Writer):
         """Write what has been counted; on a failing store it is kept for the next time."""
         with self._stepping:
             with self._lock:
-                counts, self._pending = self._pending, Counter()
-                self._in_flight = counts
+                counts = self._pending.copy()
                 scored = list(self._scored)
                 self._scored.clear()
             self._unwritten.extend(scored)
@@ -79,11 +76,10 @@ class VerdictCounter(Writer):
                 if not self._failing:  # once: a store that is down must not fill the log
                     logger.warning("verdicts could not be counted, trying again later: %s", error)
                 self._failing = True
-                with self._lock:
-                    self._pending.update(counts)
-                    self._in_flight = Counter()
             else:
-                self._in_flight, self._failing = Counter(), False
+                self._failing = False
+                with self._lock:
+                    self._pending -= counts
 
     def _write_scores(self) -> None:
         if not self._unwritten:
@@ -99,8 +95,7 @@ class VerdictCounter(Writer):
     @property
     def unwritten(self) -> int:
         """How many queries were counted that are not known to be counted in the store."""
-        with self._lock:
-            return self._pending["queries"] + self._in_flight["queries"]
+        return self._pending["queries"]
 
     def close(self, timeout: float | None = 10.0) -> None:
         """Write the last counts and stop; say what is not written after `timeout` seconds."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragguard._version import __version__
-from ragguard.audit.periodic import Writer
+from ragguard.audit.periodic import WRITE_S, Writer
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import AuditStore
 from ragguard.audit.verdict_counter import VerdictCounter
@@ -94,19 +93,14 @@ def _outcome(evidence: Evidence, *, drops: bool) -> Outcome | None:
 
 
 class VerdictLog(Writer):
-    """Verdicts that reach the store, and the log, within `interval_s` seconds.
+    """Verdicts that reach the store, and the log, within a second or so.
 
     A thousand wait at most, or 32 MB of passages; what comes on top is lost and counted
     (`verdicts_lost`). A store with no place for verdicts gets none. Texts are kept `with_texts`.
     """
 
     def __init__(
-        self,
-        store: AuditStore,
-        counter: VerdictCounter,
-        *,
-        with_texts: bool = False,
-        interval_s: float = 1.0,
+        self, store: AuditStore, counter: VerdictCounter, *, with_texts: bool = False
     ) -> None:
         self._store = store
         self._keeps = hasattr(store, "add_verdicts")
@@ -114,11 +108,11 @@ class VerdictLog(Writer):
         self._with_texts = with_texts
         self._lines = QuietLog(logger)
         self._failures = 0
-        super().__init__("ragguard-verdicts", interval_s)
+        super().__init__("ragguard-verdicts", WRITE_S)
 
     def _begin(self) -> None:
         super()._begin()
-        self._pending: deque[tuple[Judged, int]] = deque()
+        self._pending: list[Judged] = []
         self._bytes = 0
         self._unwritten: list[VerdictRecord] = []
 
@@ -128,7 +122,7 @@ class VerdictLog(Writer):
         with self._lock:
             full = len(self._pending) >= _MAX_PENDING or self._bytes + size > _MAX_PENDING_BYTES
             if not full:
-                self._pending.append((judged, size))
+                self._pending.append(judged)
                 self._bytes += size
             self._start()
         if full:
@@ -138,9 +132,9 @@ class VerdictLog(Writer):
         """Write what is pending; on a failing store it is kept for the next time."""
         with self._stepping:
             with self._lock:
-                pending, self._pending = self._pending, deque()
+                pending, self._pending = self._pending, []
                 self._bytes = 0
-            for judged, _ in pending:
+            for judged in pending:
                 try:
                     record = record_of(judged, with_texts=self._with_texts)
                 except Exception as error:  # one that cannot be put into words costs itself

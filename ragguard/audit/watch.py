@@ -32,8 +32,6 @@ class QuarantineWatch(Repeater):
     fetched at once by whoever changes it. The filter waits for neither, however slow the store is.
     """
 
-    error: str | None  # why the last look at the store failed
-
     def __init__(self, store: AuditStore, interval_s: float = 0.1) -> None:
         """Load the keys and begin to watch, with so many seconds between two polls.
 
@@ -49,12 +47,14 @@ class QuarantineWatch(Repeater):
         self.version = -1  # what `quarantine_version` said when the keys were last read
         self._due: float | None = None  # when an entry lapses, in seconds since 1970
         self._heard = time.monotonic()
-        self.error = None
+        self.error: str | None = None  # why the last look at the store failed
         self._silent = False
         super().__init__("ragguard-quarantine", interval_s)
         self.refresh()
         _watches[id(self)] = self
-        self._follow()
+        if self._polled:
+            with self._lock:
+                self._start()
 
     @property
     def age_s(self) -> float:
@@ -83,7 +83,8 @@ class QuarantineWatch(Repeater):
         """
         if self._polled and not self._stop.is_set():
             if self._thread is None:
-                self._follow()
+                with self._lock:
+                    self._start()
             if time.monotonic() - self._heard > _SILENT_S:
                 self._complain()
         elif self._is_due():
@@ -135,11 +136,6 @@ class QuarantineWatch(Repeater):
     def close(self) -> None:
         """Stop watching; `keys` goes on returning the last keys."""
         self._stop.set()
-
-    def _follow(self) -> None:
-        if self._polled:
-            with self._lock:
-                self._start()
 
     def _is_due(self) -> bool:
         return self._due is not None and time.time() >= self._due

@@ -127,9 +127,9 @@ class EventAttributor:
         if self._policy.name == "observe":
             return []
         # Not above: a guard that only filters searches no knowledge base.
-        from ragguard.background import evidence
+        from ragguard.background.evidence import Readings, found_beside
 
-        blamed, readings = dict[str, Passage](), evidence.Readings()
+        blamed, readings = dict[str, Passage](), Readings(event, self.seen)
         for passage in attribution.accused:
             blamed.setdefault(readings.key(passage.text), passage)
         if not blamed:
@@ -137,20 +137,21 @@ class EventAttributor:
         entries = []
         store = self.store.of_tenant(event.tenant or None)
         spared = as_allowed(one for one in store.allowances() if one.holds)
-        least, seen, trust = self._policy.top_k, self.seen, self.trust or Trust()
-        found = evidence.found_beside(self.retrieve, event, [*blamed.values()], least=least)
+        least, trust = self._policy.top_k, self.trust or Trust()
+        found = found_beside(self.retrieve, event, [*blamed.values()], least=least)
         # What shows no mark is accused for what it states, and may be an honest page of which one
         # with marks holds a part.
-        marked = {key: one for key, one in blamed.items() if self._has_marks(attribution, key)}
-        said = [evidence.said_lately(seen, event, one, readings) for one in (blamed, marked)]
+        p_values, alpha = attribution.details.get("marks", {}), self._policy.attack_alpha
+        marked = {key: one for key, one in blamed.items() if p_values.get(key, 1.0) <= alpha}
+        said = [readings.said_lately(one) for one in (blamed, marked)]
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
-            lacks = self._lacks(attribution, key, place)
+            lacks = self._lacks(attribution, place, marked=key in marked)
             shown = self.retrieve is not None or (
-                seen is not None and bool(seen.has_passed(passage.text, event.tenant))
+                self.seen is not None and bool(self.seen.has_passed(passage.text, event.tenant))
             )
             if lacks is None:
-                lacks = evidence.doubt(seen, event, passage.text, beside, readings, known=shown)
+                lacks = readings.doubt(passage.text, beside, known=shown)
             if lacks is None and (
                 spared.holds(passage)
                 or spared.protects(passage)
@@ -159,9 +160,8 @@ class EventAttributor:
                 lacks = "it, or its source, is allowed or protected"
             # Whoever reports may have put words around an honest page.
             signed = words if shown or lacks is not None else ""
-            known = [*attribution.cleared]
-            query, accused = event.query, (marked if key in marked else blamed).keys()
-            known += evidence.held_parts(query, passage.text, beside, accused, readings)
+            accused = (marked if key in marked else blamed).keys()
+            known = [*attribution.cleared, *readings.held_parts(passage.text, beside, accused)]
             entries.append(
                 QuarantineEntry(
                     key=key,
@@ -204,22 +204,18 @@ class EventAttributor:
             held -= {one.key for one in store.quarantine() if one.event_id == event.id}
         return held
 
-    def _lacks(self, found: Attribution, key: str, place: int) -> str | None:
+    def _lacks(self, found: Attribution, place: int, *, marked: bool) -> str | None:
         """Return what is lacking for quarantine without a person, or None; "" if nothing could do.
 
         `place` is how many of the event are more responsible.
         """
         if self._policy.name != "auto" or found.cause != "poisoning":
             return ""
-        if not self._has_marks(found, key):
+        if not marked:
             return "it shows no mark of an attack that whoever reports could not arrange"
         if not found.details.get("counterfactual"):
             return "those with marks of an attack do not explain the response by themselves"
         return None if place < self._policy.top_k else f"{place} others are more responsible"
-
-    def _has_marks(self, found: Attribution, key: str) -> bool:
-        p_value: float = found.details.get("marks", {}).get(key, 1.0)
-        return p_value <= self._policy.attack_alpha
 
     def _tell(self, event: Event, done: Sequence[Accused]) -> None:
         """Say which limits were reached, each once an hour: a flood must not flood the log."""

@@ -166,14 +166,6 @@ def _shingles(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(words[at : at + _SHINGLE]) for at in islice(places, _SHINGLES))
 
 
-class Readings:
-    """What is read of an event's texts, each once: long ones are remembered nowhere else."""
-
-    def __init__(self) -> None:
-        self.key = lru_cache(_REMEMBERED)(content_key)
-        self.marks = lru_cache(_REMEMBERED)(lambda text: fingerprints([text]).distinct(0))
-
-
 def found_beside(
     retrieve: Retrieve | None, event: Event, accused: Sequence[Passage], *, least: int
 ) -> Iterator[tuple[str, list[str]]]:
@@ -229,62 +221,60 @@ def _stretches(text: str) -> list[str]:
     return kept
 
 
-def doubt(
-    seen: RecentPassages | None,
-    event: Event,
-    text: str,
-    beside: Sequence[str],
-    readings: Readings,
-    *,
-    known: bool,
-) -> str | None:
-    """Return why a text's marks may be the doing of whoever reports, or None.
+class Readings:
+    """What other texts say of an event's, each read once: long ones are remembered nowhere else."""
 
-    `known` is whether `beside` was found in a knowledge base, or the text was let through.
-    """
-    same = [*beside]
-    if seen is not None:
-        if not known and seen.has_passed(text, event.tenant) is False:
-            return "this guard has not let it through, so no answer can rest on it"
-        same += seen.of_same_letters(text, event.tenant)
-    key = readings.key(text)
-    others = {one for one in same if one != text and readings.key(one) == key}
-    if not known:  # then a page of the same words may be written in any way
-        others.add(" ".join(tokens(text[:MAX_CHARS])))
-    if all(shows_one(event.query, other) for other in others):
-        return None
-    return "a page of the same words does not show the marks that it shows"
+    def __init__(self, event: Event, seen: RecentPassages | None) -> None:
+        self._event, self._seen = event, seen
+        self.key = lru_cache(_REMEMBERED)(content_key)
+        self._marks = lru_cache(_REMEMBERED)(lambda text: fingerprints([text]).distinct(0))
 
+    def doubt(self, text: str, beside: Sequence[str], *, known: bool) -> str | None:
+        """Return why a text's marks may be the doing of whoever reports, or None.
 
-def held_parts(
-    query: str, text: str, pages: Sequence[str], accused: Collection[str], readings: Readings
-) -> Iterator[str]:
-    """Yield the pages of which a text may hold parts: all but those accused, and marked copies.
+        `known` is whether `beside` was found in a knowledge base, or the text was let through.
+        """
+        same, tenant = [*beside], self._event.tenant
+        if self._seen is not None:
+            if not known and self._seen.has_passed(text, tenant) is False:
+                return "this guard has not let it through, so no answer can rest on it"
+            same += self._seen.of_same_letters(text, tenant)
+        key = self.key(text)
+        others = {one for one in same if one != text and self.key(one) == key}
+        if not known:  # then a page of the same words may be written in any way
+            others.add(" ".join(tokens(text[:MAX_CHARS])))
+        if all(map(self._shows_one, others)):
+            return None
+        return "a page of the same words does not show the marks that it shows"
 
-    A page that has nearly all of the text, and shows no mark of attack, is one that was copied.
-    `accused` are content keys.
-    """
-    for other in pages:
-        if readings.key(other) in accused:
-            continue
-        shared = np.isin(readings.marks(text), readings.marks(other), assume_unique=True)
-        if shared.any() and (shared.mean() < TAKEN or not shows_one(query, other)):
-            yield other
+    def held_parts(
+        self, text: str, pages: Sequence[str], accused: Collection[str]
+    ) -> Iterator[str]:
+        """Yield the pages of which a text may hold parts: all but those accused, and marked copies.
 
+        A page that has nearly all of the text, and shows no mark of attack, is one that was copied.
+        `accused` are content keys.
+        """
+        for other in pages:
+            if self.key(other) in accused:
+                continue
+            shared = np.isin(self._marks(text), self._marks(other), assume_unique=True)
+            if shared.any() and (shared.mean() < TAKEN or not self._shows_one(other)):
+                yield other
 
-def said_lately(
-    seen: RecentPassages | None, event: Event, accused: Mapping[str, Passage], readings: Readings
-) -> NDArray[np.uint32]:
-    """Return which fingerprints of the accused, by content key, pages say that were let through.
+    def said_lately(self, accused: Mapping[str, Passage]) -> NDArray[np.uint32]:
+        """Return those fingerprints of the accused, by content key, that pages let through have.
 
-    A search answers so many pages and no more, and those planted beside an accused text may come
-    first. What shows a mark of attack is no such page, nor is one that is accused itself.
-    """
-    if seen is None or not accused:
-        return NONE
-    own = np.unique(fingerprints([one.text for one in accused.values()]).hashes)
-    return said_elsewhere(
-        own,
-        seen.texts(event.tenant),
-        lambda text: readings.key(text) not in accused and not shows_one(event.query, text),
-    )
+        A search answers so many pages and no more, and those planted beside an accused text may
+        come first. What shows a mark of attack is no such page, nor is one that is accused itself.
+        """
+        if self._seen is None or not accused:
+            return NONE
+        return said_elsewhere(
+            np.unique(fingerprints([one.text for one in accused.values()]).hashes),
+            self._seen.texts(self._event.tenant),
+            lambda text: self.key(text) not in accused and not self._shows_one(text),
+        )
+
+    def _shows_one(self, text: str) -> bool:
+        return shows_one(self._event.query, text)

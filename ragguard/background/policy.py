@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from ragguard.arguments import (
     require_choice,
     require_names,
-    require_number,
     require_positive,
+    require_share,
     require_whole,
 )
 from ragguard.audit.fair_queueing import lane_of
@@ -22,8 +22,6 @@ from ragguard.passage import text_digest
 from ragguard.trust import Origin, Trust
 
 PolicyName = Literal["observe", "review", "auto"]
-
-_NAMES = ("observe", "review", "auto")
 
 
 @dataclass(frozen=True)
@@ -56,17 +54,14 @@ class Policy(Limits):
 
     def __post_init__(self) -> None:
         if self.name is not None:
-            require_choice("policy", self.name, _NAMES)
+            require_choice("policy", self.name, get_args(PolicyName))
         if not isinstance(self.answered_only, bool):
             raise InvalidInputError(
                 f"answered_only must be True or False, not {self.answered_only!r}"
             )
         for name in ("quorum", "top_k", "per_reporter", "per_hour", "proposals"):
             object.__setattr__(self, name, require_whole(name, getattr(self, name)))
-        if not 0.0 < require_number("attack_alpha", self.attack_alpha) < 1.0:
-            raise InvalidInputError(
-                f"attack_alpha must be between 0 and 1, not {self.attack_alpha:g}"
-            )
+        require_share("attack_alpha", self.attack_alpha, usual=0.05)
         if not isinstance(self.weights, Mapping):
             raise InvalidInputError(
                 f"weights must be numbers by reporter, not a {type(self.weights).__name__}"
@@ -88,8 +83,7 @@ class Policy(Limits):
 
 def trust_change(trust: Trust) -> Change:
     """Return what the trail tells of whom a guard trusts: how many origins, and a hash of them."""
-    of = {"protected": trust.protected, "known": trust.known}
-    origins = {name: [_plain(one) for one in some] for name, some in of.items()}
+    origins = {"protected": [*map(_plain, trust.protected)], "known": [*map(_plain, trust.known)]}
     details = {name: len(found) for name, found in origins.items()}
     named = text_digest(json.dumps({**origins, "known_share": trust.known_share})).hex()
     return Change("trust.set", named, this_process(), details)

@@ -80,7 +80,6 @@ def as_event(
     *,
     quarantine_version: int,
     tenant: str = "",
-    now: float | None = None,
     unread: Sequence[str] = (),
 ) -> Event:
     """Return the event that a report is part of; `Event.cut` says what was left out of it.
@@ -91,8 +90,8 @@ def as_event(
     a search may find something else. What others, or other tenants, claim is an event of theirs: it
     must not share the limits of whoever was faster, and a quorum counts it.
 
-    Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `now`, seconds
-    since 1970 or None for the clock; `unread`, what of the report could not be read, in words.
+    Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `unread`, what
+    of the report could not be read, in words.
     """
     cut = [*unread]
     query = _ends("query", query, MAX_QUERY, cut)
@@ -100,7 +99,7 @@ def as_event(
     if reporter is not None:
         reporter = _ends("reporter", reporter, MAX_REPORTER, cut)
     kept = _fitting(passages, cut)
-    hour = int((time.time() if now is None else now) // _SAME_S)
+    hour = int(time.time() // _SAME_S)
     texts = [" ".join(text.casefold().split()) for text in (query, response)]
     texts += [passage.text for passage in kept]
     lengths = " ".join([str(len(text)) for text in texts])  # or two texts could be cut elsewhere

@@ -98,20 +98,14 @@ class Access:
         InvalidInputError: The token is short enough to be guessed.
     """
 
-    def __init__(
-        self,
-        token: str,
-        *,
-        proxy: TrustedProxy | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, token: str, *, proxy: TrustedProxy | None = None) -> None:
         if len(token) < LEAST_TOKEN:
             raise InvalidInputError(
                 f"the token has {len(token)} characters; pass {LEAST_TOKEN} at least, or none "
                 "to have one made"
             )
         self.once: str | None = secrets.token_urlsafe(24)
-        self._token, self._proxy, self._clock = token, proxy, clock
+        self._token, self._proxy = token, proxy
         self._failures: dict[str, deque[float]] = {}  # when, by network
         self._signing_key = secrets.token_bytes(32)
         self._sessions: dict[str, tuple[str, float]] = {}
@@ -127,16 +121,7 @@ class Access:
             failed = self._failures.get(_network(address))
             if failed is None or len(failed) < _MOST_FAILURES:
                 return 0.0
-            return max(0.0, failed[0] + _FAILURE_S - self._clock())
-
-    def _fail(self, address: str) -> None:
-        with self._lock:
-            network = _network(address)
-            failed = self._failures.pop(network, None) or deque(maxlen=_MOST_FAILURES)
-            failed.append(self._clock())
-            self._failures[network] = failed  # the last one, so that the oldest go first
-            while len(self._failures) > _MOST_ADDRESSES:
-                del self._failures[next(iter(self._failures))]
+            return max(0.0, failed[0] + _FAILURE_S - time.monotonic())
 
     def enter(self, token: str, name: str, address: str) -> str | None:
         """Return a new session of `name` for the right token, or None and count a failure."""
@@ -151,14 +136,19 @@ class Access:
         return self._entered(right, name, address)
 
     def _entered(self, right: bool, name: str, address: str) -> str | None:
-        if not right:
-            self._fail(address)
-            return None
         session = secrets.token_urlsafe(32)
         with self._lock:
+            if not right:
+                network = _network(address)
+                failed = self._failures.pop(network, None) or deque(maxlen=_MOST_FAILURES)
+                failed.append(time.monotonic())
+                self._failures[network] = failed  # the last one, so that the oldest go first
+                while len(self._failures) > _MOST_ADDRESSES:
+                    del self._failures[next(iter(self._failures))]
+                return None
             while len(self._sessions) >= _MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
-            self._sessions[session] = (name, self._clock() + SESSION_S)
+            self._sessions[session] = (name, time.monotonic() + SESSION_S)
         return session
 
     def person(
@@ -171,7 +161,7 @@ class Access:
                 return Person(name, f"proxy {name}", session=False)
         with self._lock:
             name, until = self._sessions.get(session, ("", 0.0))
-            if name and until <= self._clock():
+            if name and until <= time.monotonic():
                 del self._sessions[session]
                 return None
         return Person(name, session, session=True) if name else None

@@ -135,11 +135,6 @@ class Reporter:
         return self.entries["proposed"] + self.entries["quarantined"]
 
     @property
-    def right(self) -> int:
-        """Passages that a person has confirmed."""
-        return self.entries["confirmed"]
-
-    @property
     def wrong(self) -> int:
         """Passages of which a person has said that they are no attack."""
         return sum(self.entries[status] for status in SPARED)
@@ -149,9 +144,8 @@ def reporters(visit: Visit) -> dict[str, Any]:
     """Who reports, and how often a person agreed; those with most to look at first."""
     found: dict[str | None, Reporter] = {}
     for event in visit.store.events(limit=_EVENTS, passages=False):
-        one = found.setdefault(event.reporter, Reporter(event.reporter))
-        one.events += 1
-        one.last = max(filter(None, (one.last, event.created_at)))
+        newest = Reporter(event.reporter, last=event.created_at)
+        found.setdefault(event.reporter, newest).events += 1
     for (status, names), count in visit.store.quarantine_tally().items():
         for name in names:
             found.setdefault(name, Reporter(name)).entries[status] += count

@@ -16,9 +16,8 @@ import numpy as np
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit.records import AuditStore, ScoredQuery
 from ragguard.audit.verdicts import KEPT_VERDICTS, VerdictRecord
-from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift, drift
-from ragguard.review.request import Visit
+from ragguard.review.request import Settings, Visit
 from ragguard.score_records import recent_p_values
 
 _AT_ONCE = 500  # verdicts
@@ -56,12 +55,11 @@ class Day:
 def by_day(
     verdicts: Iterable[VerdictRecord],
     scores: Sequence[ScoredQuery],
-    *,
     today: date,
-    alpha: float,
-    calibration: Calibration | None = None,
+    settings: Settings,
 ) -> list[Day]:
     """Return the last `DAYS` days up to `today`, UTC, oldest first as the scores are."""
+    alpha = settings.alpha
     days = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
     told: dict[date, list[VerdictRecord]] = {day: [] for day in days}
     scored: dict[date, list[ScoredQuery]] = {day: [] for day in days}
@@ -72,7 +70,7 @@ def by_day(
     found = []
     for day in days:
         outcomes = [passage.outcome for verdict in told[day] for passage in verdict.passages]
-        p_values, calibrated = recent_p_values(scored[day], calibration, alpha=alpha)
+        p_values, calibrated = recent_p_values(scored[day], settings.calibration, alpha=alpha)
         spread = np.quantile(p_values, (0.1, 0.5, 0.9)).tolist() if len(p_values) else [None] * 3
         counts = outcomes.count("dropped"), outcomes.count("marked")
         failed = sum(verdict.error is not None for verdict in told[day])
@@ -94,13 +92,8 @@ def _since(store: AuditStore, day: date) -> Iterator[VerdictRecord]:
 def charts(visit: Visit) -> dict[str, Any]:
     """The charts, and their figures as a table."""
     settings, today = visit.settings, datetime.now(UTC).date()
-    days = by_day(
-        _since(visit.store, today - timedelta(days=DAYS)),
-        visit.store.scores(),
-        today=today,
-        alpha=settings.alpha,
-        calibration=settings.calibration,
-    )
+    verdicts = _since(visit.store, today - timedelta(days=DAYS))
+    days = by_day(verdicts, visit.store.scores(), today, settings)
     most = max([day.dropped + day.marked for day in days] + [1])
     shares = [day.compared.above / day.compared.queries for day in days if day.compared.queries]
     top = max([*shares, 4 * settings.alpha])

@@ -175,5 +175,5 @@ def _minute(moment: datetime | None) -> str:
     return "" if moment is None else moment.strftime("%Y-%m-%d %H:%M")
 
 
-def _figure(value: float | None, digits: int = 2) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

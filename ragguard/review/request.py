@@ -141,7 +141,10 @@ def _named(visit: Visit) -> list[str]:
     keys = [key for key in visit.form.get("key", ()) if is_key(key)]
     if not keys:
         raise InvalidInputError("tick the passages that you mean, one at least")
-    read = _read(visit)
+    try:
+        read = as_utc(datetime.fromisoformat(visit.filled("read")))
+    except ValueError as error:
+        raise InvalidInputError("the form says not when it was loaded; reload the page") from error
     decided = [one for one in visit.store.quarantine(keys=keys) if one.actor is not None]
     if late := [one for one in decided if one.updated_at > read]:
         raise InvalidInputError(
@@ -149,13 +152,6 @@ def _named(visit: Visit) -> list[str]:
             f"{late[0].key[:12]} is {late[0].status}; go back, load it again and look"
         )
     return keys
-
-
-def _read(visit: Visit) -> datetime:
-    try:
-        return as_utc(datetime.fromisoformat(visit.filled("read")))
-    except ValueError as error:
-        raise InvalidInputError("the form says not when it was loaded; reload the page") from error
 
 
 def _until(visit: Visit) -> datetime | None:

@@ -123,7 +123,9 @@ class Failing(MemoryStore):
 
 
 def counter_on(store, **options):
-    return VerdictCounter(store, interval_s=3600.0, **options)
+    counter = VerdictCounter(store, **options)
+    counter._interval_s = 3600.0
+    return counter
 
 
 def without_priority(records):

@@ -251,7 +251,7 @@ class StoreStates(RuleBasedStateMachine):
     def accuse(self, batch, who, limits):
         batch = [replace(one, reporters=(who,), event_id="e", until=None) for one in batch]
         now = datetime.now(UTC)
-        load = Load.of(self.entries.values(), batch[:1], now)
+        load = Load.of(self.entries.values(), batch[0], now) if batch else None
         done = self.store.accuse(batch, limits)
         for new, one in zip(batch, done, strict=True):
             expected = decided(new, self.entries.get(new.key), limits, load, now)

@@ -45,8 +45,14 @@ def store():
     return Watched()
 
 
+def counter_on(store, interval_s):
+    counter = VerdictCounter(store)
+    counter._interval_s = interval_s
+    return counter
+
+
 def test_counts_add_up_and_zeros_do_not_count(store):
-    counter = VerdictCounter(store, interval_s=NEVER)
+    counter = counter_on(store, NEVER)
     counter.add(queries=1, dropped=3, errors=0)
     counter.add(queries=1, dropped=2)
     assert store.counts() == {}
@@ -58,7 +64,7 @@ def test_counts_add_up_and_zeros_do_not_count(store):
 
 
 def test_the_thread_writes_by_itself(store):
-    counter = VerdictCounter(store, interval_s=OFTEN)
+    counter = counter_on(store, OFTEN)
     counter.add(queries=1)
     assert store.written.wait(60)
     assert store.counts() == {"queries": 1}
@@ -71,13 +77,13 @@ def test_the_thread_writes_by_itself(store):
 
 def test_no_thread_runs_before_the_first_count(store):
     before = threading.active_count()
-    counter = VerdictCounter(store, interval_s=NEVER)
+    counter = counter_on(store, NEVER)
     assert threading.active_count() == before
     counter.close()
 
 
 def test_close_writes_the_last_counts_and_ends_the_thread(store):
-    counter = VerdictCounter(store, interval_s=NEVER)
+    counter = counter_on(store, NEVER)
     counter.add(queries=1)
     thread = counter._thread
     counter.close()
@@ -90,7 +96,7 @@ def test_close_writes_the_last_counts_and_ends_the_thread(store):
 
 
 def test_close_waits_for_the_write_that_is_under_way(store):
-    counter = VerdictCounter(store, interval_s=OFTEN)
+    counter = counter_on(store, OFTEN)
     store.release.clear()
     counter.add(queries=1)
     assert store.entered.wait(60)
@@ -105,7 +111,7 @@ def test_close_waits_for_the_write_that_is_under_way(store):
 
 
 def test_a_failing_store_loses_nothing(store, caplog):
-    counter = VerdictCounter(store, interval_s=NEVER)
+    counter = counter_on(store, NEVER)
     store.failing = True
     with caplog.at_level(logging.WARNING, "ragguard"):
         counter.add(queries=1)
@@ -119,7 +125,7 @@ def test_a_failing_store_loses_nothing(store, caplog):
 
 
 def test_a_store_that_is_down_is_told_of_once(store, caplog):
-    counter = VerdictCounter(store, interval_s=NEVER)
+    counter = counter_on(store, NEVER)
     counter.add(queries=1)
     for outages in (1, 2):
         store.failing = True
@@ -133,7 +139,7 @@ def test_a_store_that_is_down_is_told_of_once(store, caplog):
 
 
 def test_the_thread_outlives_a_failing_store(store):
-    counter = VerdictCounter(store, interval_s=OFTEN)
+    counter = counter_on(store, OFTEN)
     store.failing = True
     counter.add(queries=1)
     assert store.entered.wait(60)
@@ -144,7 +150,7 @@ def test_the_thread_outlives_a_failing_store(store):
 
 
 def test_the_thread_outlives_whatever_a_store_raises(store, monkeypatch):
-    counter = VerdictCounter(store, interval_s=OFTEN)
+    counter = counter_on(store, OFTEN)
 
     def fail(counts):
         store.entered.set()
@@ -160,7 +166,7 @@ def test_the_thread_outlives_whatever_a_store_raises(store, monkeypatch):
 
 
 def test_close_says_what_is_not_written(store, caplog):
-    counter = VerdictCounter(store, interval_s=NEVER)
+    counter = counter_on(store, NEVER)
     counter.add(queries=2, errors=1)
     store.failing = True
     with caplog.at_level(logging.ERROR, "ragguard"):
@@ -170,7 +176,7 @@ def test_close_says_what_is_not_written(store, caplog):
 
 
 def test_close_does_not_wait_for_ever(store):
-    counter = VerdictCounter(store, interval_s=NEVER)
+    counter = counter_on(store, NEVER)
     store.release.clear()
     counter.add(queries=2)
     counter.close(timeout=0.1)
@@ -181,7 +187,7 @@ def test_close_does_not_wait_for_ever(store):
 
 
 def test_close_does_not_wait_for_ever_where_the_last_write_has_failed(store):
-    counter = VerdictCounter(store, interval_s=NEVER)
+    counter = counter_on(store, NEVER)
     counter.add(queries=2)
     store.failing = True
     counter.close()
@@ -192,7 +198,7 @@ def test_close_does_not_wait_for_ever_where_the_last_write_has_failed(store):
 
 
 def test_threads_lose_no_count(store):
-    counter = VerdictCounter(store, interval_s=OFTEN)
+    counter = counter_on(store, OFTEN)
     switch = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -209,7 +215,7 @@ def test_counting_goes_on_where_no_thread_can_be_started(store, monkeypatch, cap
     def refuse(self):
         raise RuntimeError("can't start new thread")
 
-    counter = VerdictCounter(store, interval_s=OFTEN)
+    counter = counter_on(store, OFTEN)
     with monkeypatch.context() as patched, caplog.at_level(logging.WARNING, "ragguard"):
         patched.setattr(threading.Thread, "start", refuse)
         counter.add(queries=1)
@@ -222,7 +228,7 @@ def test_counting_goes_on_where_no_thread_can_be_started(store, monkeypatch, cap
 
 @pytest.mark.slow
 def test_a_counter_that_nobody_holds_goes(store):
-    counter = VerdictCounter(store, interval_s=OFTEN)
+    counter = counter_on(store, OFTEN)
     counter.add(queries=1)
     thread, gone = counter._thread, weakref.ref(counter)
     assert store.written.wait(60)
@@ -236,7 +242,7 @@ def test_a_counter_that_nobody_holds_goes(store):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_fork_counts_nothing_twice_and_the_child_goes_on_counting(store):
-    counter = VerdictCounter(store, interval_s=NEVER)
+    counter = counter_on(store, NEVER)
     counter.add(queries=1)
     child = os.fork()
     if child == 0:
@@ -257,7 +263,7 @@ def test_a_fork_counts_nothing_twice_and_the_child_goes_on_counting(store):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_closed_counter_stays_closed_in_the_child(store):
-    counter = VerdictCounter(store, interval_s=OFTEN)
+    counter = counter_on(store, OFTEN)
     counter.close()
     child = os.fork()
     if child == 0:

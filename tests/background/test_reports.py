@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -108,8 +110,8 @@ def named(
     now=NOON,
 ):
     passages = [Passage(text) for text in texts]
-    how = {"quarantine_version": version, "now": now}
-    return as_event(query, response, passages, reporter, **how).id
+    with patch("ragguard.background.reports.time", SimpleNamespace(time=lambda: now)):
+        return as_event(query, response, passages, reporter, quarantine_version=version).id
 
 
 def test_each_reporter_has_claims_of_their_own():

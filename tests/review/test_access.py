@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from ragguard.errors import InvalidInputError
@@ -23,13 +25,15 @@ def nobody(name):
 
 
 @pytest.fixture
-def clock():
-    return Clock()
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("ragguard.review.access.time", SimpleNamespace(monotonic=clock))
+    return clock
 
 
 @pytest.fixture
 def access(clock):
-    return Access(TOKEN, clock=clock)
+    return Access(TOKEN)
 
 
 def test_the_token_opens_a_session_until_it_is_over(access, clock):

@@ -11,6 +11,7 @@ from ragguard.audit.records import ScoredQuery
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 from ragguard.inline.scoring import SCORER
 from ragguard.review.plots import DAYS, by_day
+from ragguard.review.request import Settings
 
 TODAY = date(2030, 3, 1)
 NOON = datetime(2030, 3, 1, 12, tzinfo=UTC)
@@ -42,8 +43,8 @@ def test_each_day_has_its_own():
             verdict(DAYS, "dropped"),
         ],
         [],
-        today=TODAY,
-        alpha=0.01,
+        TODAY,
+        Settings(),
     )
     assert [day.day for day in days] == [TODAY - timedelta(days=n) for n in reversed(range(DAYS))]
     told = {day.day: (day.dropped, day.marked, day.failed) for day in days}
@@ -56,7 +57,7 @@ def test_a_day_on_which_the_gate_fires_too_often_has_drifted():
     quiet = [scored(1, -5.0) for _ in range(60)]
     loud = [scored(0, 50.0) for _ in range(20)] + [scored(0, -5.0) for _ in range(40)]
     other = replace(scored(0, 50.0), scorer="another")
-    days = by_day([], [*quiet, *loud, other], today=TODAY, alpha=0.01)
+    days = by_day([], [*quiet, *loud, other], TODAY, Settings())
     yesterday, today = days[-2:]
     assert (yesterday.compared.queries, yesterday.compared.above) == (60, 0)
     assert not yesterday.compared.drifted
@@ -67,6 +68,6 @@ def test_a_day_on_which_the_gate_fires_too_often_has_drifted():
 
 
 def test_a_day_without_queries_has_no_p_values():
-    [*_, today] = by_day([], [], today=TODAY, alpha=0.01)
+    [*_, today] = by_day([], [], TODAY, Settings())
     assert (today.low, today.middle, today.high) == (None, None, None)
     assert (today.compared.queries, today.compared.drifted) == (0, False)
