@@ -10,7 +10,6 @@ from benchmarks import attribution, command, cost, inline
 from benchmarks.datasets import load_with_reading, skerrin
 from benchmarks.defences.contenders import PACKAGE, all_defences, package_version
 from benchmarks.forms import FORMS
-from benchmarks.misgeneration import Selection
 from benchmarks.tables import tables
 
 SECTIONS = ("clean", "attack", "attribution", "cost")
@@ -40,7 +39,7 @@ def main(
         measured: Mapping[str, Callable[[], Any]] = {
             "clean": lambda: inline.clean(datasets, by_name, defences),
             "attack": lambda: inline.attack(attacked, by_name, defences, shown),
-            "attribution": lambda: attribution.run(Selection(data, limit, seed)),
+            "attribution": lambda: attribution.run(data, limit, seed),
             "cost": lambda: cost.run(attacked, by_name[-1], defences, limit=limit, seed=seed),
         }
         return {name: run() for name, run in measured.items() if name in asked}, datasets
