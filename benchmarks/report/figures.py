@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.cells import Cell
-from benchmarks.metrics.counting import Rate, attributed, difference, figures
+from benchmarks.metrics.counting import Rate, attributed, figures, rate
 from benchmarks.plugins import find
 from benchmarks.report.table import Row, Table, as_is
 from ragguard.errors import InvalidInputError
@@ -216,7 +216,7 @@ def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
             line = {"data": one.cell.dataset, "attack": title_of("attacks", one.cell.attack)}
             line |= {"defence": title_of("defences", one.cell.method), "questions": str(len(both))}
             for said, part in _CHANGED.items():
-                changed = difference([a[part] for a, _ in both], [b[part] for _, b in both])
+                changed = rate([b[part] - a[part] for a, b in both])
                 points = [100 * (one or 0.0) for one in (changed.value, *changed.ends)]
                 line[said] = "{:+.1f} ({:+.1f} to {:+.1f})".format(*points)
             lines.append(line)
