@@ -21,7 +21,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.command import ERRORS, Data, script, tracked
-from benchmarks.datasets import WRITTEN, load_choosing
+from benchmarks.datasets import WRITTEN, load_file, load_with_reading
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import fit_folds, logistic
 from benchmarks.measuring import embedder_of
@@ -201,7 +201,9 @@ def as_json(detectors: Mapping[str, Detector]) -> str:
 @script
 def main(data: Data) -> None:
     """Fit and print the detectors as JSON, and what they detect when cross-fitted."""
-    datasets = load_choosing(data)
+    datasets = load_with_reading(data)
+    if (written := data / f"{WRITTEN}.jsonl").is_file():
+        datasets.append(load_file(written, WRITTEN))
     drawn = samples(datasets, list(map(embedder_of, EMBEDDERS)), fit_folds(data, datasets))
     found = Samples(list(tracked(drawn, "signals")))
     scores = cross_scores(found)

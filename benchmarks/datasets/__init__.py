@@ -98,13 +98,6 @@ def load_with_reading(folder: Path) -> list[Dataset]:
     return datasets if reading is None else [*datasets, reading]
 
 
-def load_choosing(folder: Path) -> list[Dataset]:
-    """Return all whose choosing half weights and calibrations are chosen on."""
-    path = folder / f"{WRITTEN}.jsonl"
-    written = [load_file(path, WRITTEN)] if path.is_file() else []
-    return [*load_with_reading(folder), *written]
-
-
 def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None:
     """Return the dataset without the questions of `others`; None if the folder lacks the files."""
     pages, lines = (values(folder, f) for f in ("wikipedia_passages", "reading_comprehension"))
