@@ -8,7 +8,6 @@ sparse linear model of the score on what was left in, after ContextCite (Cohen-W
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +19,7 @@ from ragguard.attribution import Attribution
 from ragguard.attribution.claim import claim
 from ragguard.attribution.ragorigin.responsibility import embedding_similarity
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
+from ragguard.attribution.result import Attributor
 from ragguard.attribution.search import search_of
 from ragguard.embedding import CachedEmbedder, HashedEmbedder
 from ragguard.proxy import Proxy, default
@@ -28,11 +28,9 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 """Which passages are left in, True for these; shape (n, k)."""
 
-_LONGEST_LISTED = 12
-
 
 @dataclass(frozen=True)
-class Ablation:
+class Ablation(Attributor):
     """Attributes a response to the k passages retrieved, by its likelihood without some of them.
 
     Attributes:
@@ -91,10 +89,6 @@ class Ablation:
             {"score_all": float(scores[0]), "score_none": float(scores[-1]), "calls": 0},
         )
 
-    async def aattribute(self, query: str, response: str, retrieve: Any) -> Attribution:
-        """Return what `attribute` returns, computed in a worker thread."""
-        return await asyncio.to_thread(self.attribute, query, response, retrieve)
-
 
 def leave_one_out(*, top_k: int = 5, **proxy: Proxy) -> Ablation:
     """Return the attributor that takes away one passage at a time: k + 2 scores."""
@@ -129,7 +123,7 @@ def ablation_masks(count: int, ablations: int, seed: int) -> Mask:
     Returns:
         bool array of shape (min(ablations, 2 ** count), count), True where a passage is left in.
     """
-    if count <= _LONGEST_LISTED and 2**count <= ablations:
+    if 2**count <= ablations:
         listed = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
         return np.asarray(listed, dtype=bool)
     draw = np.random.default_rng(seed)

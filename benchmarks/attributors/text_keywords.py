@@ -1,7 +1,12 @@
 """Text keyword matching: a passage that has the words of the wrong answer is responsible."""
 
-from benchmarks.attributors.judging import judged_by, keyword_judge
+from benchmarks.attributors.judging import judged_by
+from ragguard.stems import tokenize
 
-ATTRIBUTOR = judged_by(
-    "text keywords", "RAGForensics, baseline", "WWW 2025", lambda _: keyword_judge()
-)
+
+def holds(_: str, passage: str, response: str) -> bool:
+    """Return True if the response's words stand in the passage in a row."""
+    return f" {' '.join(tokenize(response))} " in f" {' '.join(tokenize(passage))} "
+
+
+ATTRIBUTOR = judged_by("text keywords", "RAGForensics, baseline", "WWW 2025", lambda _: holds)
