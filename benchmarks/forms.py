@@ -50,8 +50,7 @@ def _shuffled(words: list[str], draw: Random) -> list[str]:
     return words
 
 
-def _content(words: list[str], draw: Random) -> list[str]:
-    del draw
+def _content(words: list[str], _: Random) -> list[str]:
     return [word for word in words if word.lower() not in STOP_WORDS]
 
 
@@ -59,8 +58,7 @@ def _content_shuffled(words: list[str], draw: Random) -> list[str]:
     return _shuffled(_content(words, draw), draw)
 
 
-def _turned(words: list[str], draw: Random) -> list[str]:
-    del draw
+def _turned(words: list[str], _: Random) -> list[str]:
     half = len(words) // 2
     return words[half:] + words[:half]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from benchmarks.embedders import MINILM, MiniLM, built_in, minilm_folder
 from benchmarks.metrics.matching import judged, refuses
 from benchmarks.metrics.outcomes import removed
 from benchmarks.plugins import Attack, Case, Defence, Setting, find
-from benchmarks.readers.base import Answer, Kept, Prompt, Reader
+from benchmarks.readers.base import Answer, Kept, Prompt
 from benchmarks.retrieval import RetrievedSet, retrieve
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
@@ -28,15 +28,10 @@ from ragguard.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run reads and keeps.
+    """Where a run reads and keeps."""
 
-    Attributes:
-        data: The data folder, or None.
-        folder: Holds the cells and the answers.
-    """
-
-    data: Path | None
-    folder: Path
+    data: Path | None  # the data folder
+    folder: Path  # holds the cells and the answers
 
 
 def measure(cell: Cell, place: Place) -> tuple[int, list[dict[str, Any]]]:
@@ -92,7 +87,7 @@ def _defended(
     reader = reader_of(cell.reader, place.folder)
     rows = []
     for record, texts in planted:
-        asked = record if not texts else _asked(record, attack.ask)
+        asked = replace(record, question=attack.ask(record.question)) if texts else record
         retrieved = retrieve(asked, embedder, cell.k * defence.over_fetch, texts)
         count = _Counting(reader)
         case = Case(record, retrieved, cell.k, count.read)
@@ -122,10 +117,6 @@ def _defended(
     return rows
 
 
-def _asked(record: Record, ask: Callable[[str], str]) -> Record:
-    return replace(record, question=ask(record.question))
-
-
 class _Clean(Sequence[RetrievedSet]):
     """Clean sets to learn from, retrieved when they are first looked at."""
 
@@ -145,7 +136,7 @@ class _Clean(Sequence[RetrievedSet]):
 class _Counting:
     """Asks a reader and counts what that costs."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Kept) -> None:
         self._reader = reader
         self.calls = self.tokens = 0
         self.seconds = 0.0
@@ -171,12 +162,10 @@ def embedder_of(name: str) -> Embedder:
 
 
 @lru_cache(maxsize=2)
-def reader_of(name: str, folder: Path) -> Reader:
-    """Return a reader by name that remembers its answers in `folder`; a process keeps it.
+def reader_of(name: str, folder: Path) -> Kept:
+    """Return a reader that remembers its answers in `folder`; a process keeps it.
 
-    Args:
-        name: Of the plug-in, then whatever it is made with, parted by blanks.
-        folder: Where answers are kept.
+    The name is that of the plug-in, then whatever it is made with, parted by blanks.
     """
     plugin, *options = name.split()
     return Kept(find("readers", plugin).make(*options), folder)

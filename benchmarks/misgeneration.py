@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.forms import DEFAULT_FORMS, FORMS
-from benchmarks.metrics.says import says
+from benchmarks.metrics.matching import says
 from benchmarks.report.table import Rows
 from ragguard.attribution import Attribution
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE

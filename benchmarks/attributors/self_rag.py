@@ -7,7 +7,7 @@ question's content words, and supports the answer if one sentence holds the answ
 import re
 
 from benchmarks.attributors.judging import judged_by
-from benchmarks.metrics.says import says
+from benchmarks.metrics.matching import says
 from ragguard.stems import tokenize
 from ragguard.text import STOP_WORDS
 

@@ -5,8 +5,7 @@ from benchmarks.plugins import Case, Decision, Judge, Setting
 from ragguard import Guard
 
 
-def _make(setting: Setting) -> Judge:
-    del setting
+def _make(_: Setting) -> Judge:
     guard = Guard(on_error="raise")
 
     def judge(case: Case) -> Decision:

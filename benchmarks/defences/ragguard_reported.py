@@ -12,8 +12,7 @@ from ragguard import Guard
 _WAIT = 600.0  # seconds
 
 
-def _make(setting: Setting) -> Judge:
-    del setting
+def _make(_: Setting) -> Judge:
 
     def judge(case: Case) -> Decision:
         with Guard(on_error="raise", policy="review") as guard:

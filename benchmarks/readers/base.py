@@ -76,7 +76,6 @@ class Kept:
     """
 
     def __init__(self, reader: Reader, folder: Path) -> None:
-        self.name = reader.name
         self._reader = reader
         self._file = folder / "answers.sqlite"
         folder.mkdir(parents=True, exist_ok=True)
@@ -87,13 +86,10 @@ class Kept:
                 " (key TEXT PRIMARY KEY, text TEXT, read INTEGER, written INTEGER) WITHOUT ROWID"
             )
 
-    def words(self, prompt: Prompt) -> str:
-        """Return all that the answer depends on."""
-        return self._reader.words(prompt)
-
     def answer(self, prompt: Prompt) -> Answer:
         """Return the answer, asking the model only for what was never asked."""
-        key = hashlib.sha256(f"{self.name}\n{self.words(prompt)}".encode("utf-8", "replace"))
+        asked = f"{self._reader.name}\n{self._reader.words(prompt)}"
+        key = hashlib.sha256(asked.encode("utf-8", "replace"))
         with self._open() as kept:
             row = kept.execute(
                 "SELECT text, read, written FROM answers WHERE key = ?", (key.hexdigest(),)
