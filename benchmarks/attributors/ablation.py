@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from ragguard.attribution import Attribution
 from ragguard.attribution.claim import claim
-from ragguard.attribution.ragorigin.responsibility import embedding_similarity
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
 from ragguard.attribution.result import Attributor
 from ragguard.attribution.search import search_of
-from ragguard.embedding import CachedEmbedder, HashedEmbedder
 from ragguard.proxy import Proxy, default
 
 Floats = NDArray[np.float64]
@@ -45,7 +43,7 @@ class Ablation(Attributor):
     method: str
     masks: Callable[[int], Mask]
     influence: Callable[[Mask, Floats], Floats]
-    top_k: int = 5
+    top_k: int
     proxy: Proxy = field(default_factory=default)
 
     def attribute(self, query: str, response: str, retrieve: Any) -> Attribution:
@@ -55,7 +53,7 @@ class Ablation(Attributor):
         together lead to the response more than none do, and its influence is positive and in the
         higher cluster of 2-means. If one cluster explains the influences (of 4 or more) better than
         two, all are responsible if all influences are positive, else none is. The papers rank and
-        leave the decision open. SC and GC are not scored: both are 0.0.
+        leave the decision open. ES, SC and GC are not scored: all are 0.0.
         """
         scope = search_of(query, response, retrieve)(query, self.top_k)
         count = len(scope)
@@ -70,49 +68,18 @@ class Ablation(Attributor):
         # The logit of the geometric mean probability of the claim's tokens.
         scores = np.asarray(log_p - np.log(-np.expm1(log_p)), dtype=np.float64)
         influence = self.influence(masks[:-1], scores[:-1])
-        lead = bool(scores[0] > scores[-1])
-        guilty = _standing_apart(influence) & lead
-        if guilty.any():
-            why = f"{guilty.sum()} of {count} passages carry the response by ablation"
-        else:
-            why = "no passage stands apart" if lead else "the passages do not lead to the response"
-        similarities = embedding_similarity(CachedEmbedder(HashedEmbedder()), query, scope)
+        guilty = _standing_apart(influence) & bool(scores[0] > scores[-1])
         unscored = [0.0] * count
         return Attribution.of(
             query,
             response,
             self.method,
             scope,
-            (similarities.tolist(), unscored, unscored, influence.tolist()),
+            (unscored, unscored, unscored, influence.tolist()),
             guilty.tolist(),
-            ("poisoning" if guilty.any() else "unclear", why),
-            {"score_all": float(scores[0]), "score_none": float(scores[-1]), "calls": 0},
+            ("poisoning" if guilty.any() else "unclear", "by ablation"),
+            {},
         )
-
-
-def leave_one_out(*, top_k: int = 5, **proxy: Proxy) -> Ablation:
-    """Return the attributor that takes away one passage at a time: k + 2 scores."""
-    return Ablation(
-        "leave-one-out",
-        lambda count: ~np.eye(count, dtype=bool),
-        lambda _, scores: np.asarray(scores[0] - scores[1:], dtype=np.float64),
-        top_k,
-        **proxy,
-    )
-
-
-def random_ablations(
-    *, top_k: int = 5, ablations: int = 32, seed: int = 0, **proxy: Proxy
-) -> Ablation:
-    """Return the attributor that takes away random subsets, 32 as in the paper."""
-    return Ablation(
-        "ablation",
-        lambda count: ablation_masks(count, ablations, seed),
-        # The score of all passages is for the verdict, and not part of the sample.
-        lambda masks, scores: linear_influence(masks[1:], scores[1:]),
-        top_k,
-        **proxy,
-    )
 
 
 def ablation_masks(count: int, ablations: int, seed: int) -> Mask:
