@@ -19,6 +19,7 @@ from benchmarks.retrieval import OVER_FETCH, RetrievedSet
 from ragguard import Guard, Verdict
 
 PACKAGE = "ragdefender"
+MULTI_HOP = frozenset({"hotpotqa"})  # datasets whose questions take two passages to answer
 Task = Literal["single_hop", "multi_hop"]
 
 
