@@ -106,7 +106,7 @@ def command(
         signature = inspect.signature(measure, eval_str=True)
         module = sys.modules[measure.__module__]  # which is __main__ to itself where it is run
         name = module.__spec__.name if module.__spec__ else module.__name__
-        program = f"python -m {name.removesuffix('.sections')}"
+        program = f"python -m {name.removesuffix('.__main__')}"
 
         @wraps(measure)
         def run(json: Path | None = None, **options: Any) -> None:

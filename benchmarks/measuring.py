@@ -1,4 +1,4 @@
-"""Measures one cell: plants, retrieves, defends, asks the reader, and judges the answer."""
+"""Measures one cell: plants, retrieves, defends, asks the reader, and judges what came of it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.blame import blame_rows
 from benchmarks.cells import Cell
 from benchmarks.datasets import Dataset, Record
 from benchmarks.datasets.sources import load
 from benchmarks.embedders import MINILM, MiniLM, built_in, minilm_folder
 from benchmarks.metrics.matching import judged, refuses
+from benchmarks.metrics.matching import place as said_at
 from benchmarks.metrics.outcomes import removed
-from benchmarks.plugins import Attack, Case, Defence, Setting, find
+from benchmarks.misgeneration import Event, KnowledgeBase, outcome
+from benchmarks.plugins import Attack, AttributorPlugin, Case, Defence, Setting, find
 from benchmarks.readers.base import Answer, Kept, Prompt
 from benchmarks.retrieval import RetrievedSet, retrieve
-from ragguard.embedding import Embedder
+from ragguard.content import content_key
+from ragguard.embedding import Embedder, HashedEmbedder
 from ragguard.errors import InvalidInputError
 
 
@@ -48,7 +50,7 @@ def measure(cell: Cell, place: Place) -> tuple[int, list[dict[str, Any]]]:
         if (texts := _planted(attack, record, cell)) or cell.attack == "none"
     ]
     if cell.room == "attributors":
-        rows = blame_rows(cell, data, planted)
+        rows = _blamed(cell, data, planted)
         return len(rows), rows
     return len(planted), _defended(cell, place, data, attack, planted)
 
@@ -115,6 +117,48 @@ def _defended(
             }
         )
     return rows
+
+
+def _blamed(
+    cell: Cell, data: Dataset, planted: Sequence[tuple[Record, list[str]]]
+) -> list[dict[str, Any]]:
+    """Return one row an event: which passages behind a wrong answer are held responsible.
+
+    The knowledge base of an event is every hit of every question and what was planted for this
+    one, ranked by the built-in embedder. A question is an event if a planted text that says the
+    false answer is among the first k; that answer is reported. Counts are over the texts in scope,
+    as in the papers; planted texts that the search did not reach are `out_of_scope`.
+    """
+    plugin: AttributorPlugin = find("attributors", cell.method)
+    attributor = plugin.make(Setting(data, HashedEmbedder(), (), cell.k, cell.seed))
+    base = _base(tuple(text for record in data.records for text in record.hits))
+    rows = []
+    for record, texts in planted:
+        ranked = base.ranked(record.question, texts)
+        first = [passage.text for passage in ranked[: cell.k]]
+        if not record.incorrect or not any(
+            said_at(text, record.incorrect) is not None for text in first if text in texts
+        ):
+            continue
+        start = perf_counter()
+        event = Event(record.question, record.incorrect[0], ranked, frozenset(texts))
+        found = attributor.attribute(event.question, event.wrong, event.retrieve)
+        took = perf_counter() - start
+        rows.append(
+            {
+                "question": record.id,
+                **outcome(event, found),
+                "calls": int(found.details.get("calls", 0)),
+                "ms": round(1000 * took, 2),
+            }
+        )
+    return rows
+
+
+@lru_cache(maxsize=2)
+def _base(texts: tuple[str, ...]) -> KnowledgeBase:
+    """Return the texts, those of the same words once, embedded; a process keeps two datasets."""
+    return KnowledgeBase(list({content_key(text): text for text in texts}.values()))
 
 
 class _Clean(Sequence[RetrievedSet]):

@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.cells import Cell, Suite, load_suite
-from benchmarks.command import ERRORS, OwnData, without_warnings
+from benchmarks.command import ERRORS, OwnData, run_app, without_warnings
 from benchmarks.measuring import Place, measure
 from benchmarks.metrics.counting import Rate
 from benchmarks.report.figures import (
@@ -192,3 +193,4 @@ def compare(first: Path, second: Path) -> None:
 
 
 COMMANDS = frozenset({"run", "plan", "report", "compare"})
+main = partial(run_app, app, "python -m benchmarks")

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import plugins, suite_command
-from benchmarks.__main__ import main
 from benchmarks.cells import load_suite
 from benchmarks.datasets import skerrin
 from benchmarks.measuring import Place
 from benchmarks.report.figures import of_sections
 from benchmarks.report.result import read
-from benchmarks.suite_command import finished, pending, run, shown
+from benchmarks.suite_command import finished, main, pending, run, shown
 from ragguard.errors import InvalidInputError
 
 ROOT = Path(__file__).resolve().parents[2]
