@@ -6,8 +6,6 @@ plants. Forms that draw at random draw from the question and the text alone, so 
 every machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 

@@ -1,7 +1,5 @@
 """Measures one cell: plants, retrieves, defends, asks the reader, and judges what came of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What attacks plant: texts that argue for the false answer, released ones, and templates."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ sparse linear model of the score on what was left in, after ContextCite (Cohen-W
 2024, arXiv 2409.00729). Both tell influence, and leave open whether it is a fault.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

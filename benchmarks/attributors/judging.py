@@ -5,8 +5,6 @@ runs as it would on a model: same prompts, same number of calls, same reading of
 measure is the method on a judge of known behaviour.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 2-means over the vectors of the k passages and of as many below them; the paper prunes further.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

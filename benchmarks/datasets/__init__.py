@@ -1,11 +1,9 @@
 """The benchmark's questions: what was retrieved for them, and what an attacker would plant."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from benchmarks.embedders import nearest
 from ragguard.demo.corpus import ATTACKS, load_corpus
@@ -75,7 +73,7 @@ class Dataset:
         """The kinds of attack in this data, in order of appearance."""
         return tuple(dict.fromkeys(kind for record in self.records for kind in record.poison))
 
-    def limited(self, limit: int | None) -> Dataset:
+    def limited(self, limit: int | None) -> Self:
         """Return the data with at most `limit` records in each half."""
         if limit is None:
             return self

@@ -1,7 +1,5 @@
 """Defences of sections and single commands; their calls are apart, so that they can be timed."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """What the modes of our guard share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

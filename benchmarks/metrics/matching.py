@@ -1,7 +1,5 @@
 """Does an answer say what is right, or what the attacker wants? By normalised words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

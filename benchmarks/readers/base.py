@@ -1,7 +1,5 @@
 """What a reader is asked and answers, and the answers that are kept on disk."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 from collections.abc import Iterator
