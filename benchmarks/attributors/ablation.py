@@ -29,17 +29,12 @@ Mask = NDArray[np.bool_]
 class Ablation(Attributor):
     """Attributes a response to the k passages retrieved, by its likelihood without some of them.
 
-    Attributes:
-        method: Its name.
-        masks: k -> the subsets to score, beside all passages and none.
-        influence: (masks, scores) -> each passage's influence, shape (k,), in units of the scores;
-            all passages come first.
-        top_k: k.
-        proxy: Scores the response.
+    `influence` gives each passage's from masks, all passages first, and scores: of shape (k,), in
+    units of the scores.
     """
 
     method: str
-    masks: Callable[[int], Mask]
+    masks: Callable[[int], Mask]  # k -> the subsets to score, beside all passages and none
     influence: Callable[[Mask, Floats], Floats]
     top_k: int
     proxy: Proxy = field(default_factory=default)

@@ -15,19 +15,12 @@ PASSAGE_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class Prompt:
-    """A question with the passages that are left.
+    """A question with the passages that are left."""
 
-    Attributes:
-        question: As the user asks it.
-        passages: Best first; may be empty.
-        instruction: What the model is told to do.
-        candidates: The right answer and the attacker's; for readers that can only choose.
-    """
-
-    question: str
-    passages: tuple[str, ...]
-    instruction: str = ANSWER
-    candidates: tuple[str, ...] = ()
+    question: str  # as the user asks it
+    passages: tuple[str, ...]  # best first; may be empty
+    instruction: str = ANSWER  # what the model is told to do
+    candidates: tuple[str, ...] = ()  # the right answer and the attacker's, to choose from
 
 
 @dataclass(frozen=True)
@@ -66,12 +59,7 @@ def in_words(prompt: Prompt) -> str:
 
 
 class Kept:
-    """A reader that answers equal prompts once, and remembers that on disk.
-
-    Args:
-        reader: Is asked what is not known yet.
-        folder: Holds `answers.sqlite`, which processes may share.
-    """
+    """A reader that answers equal prompts once: `answers.sqlite`, which processes may share."""
 
     def __init__(self, reader: Reader, folder: Path) -> None:
         self._reader = reader
