@@ -20,7 +20,7 @@ from benchmarks.metrics.outcomes import removed
 from benchmarks.misgeneration import Event, KnowledgeBase, outcome
 from benchmarks.plugins import Attack, AttributorPlugin, Case, Defence, Setting, find
 from benchmarks.readers.base import Answer, Kept, Prompt
-from benchmarks.retrieval import RetrievedSet, retrieve
+from benchmarks.retrieval import retrieve
 from ragguard.content import content_key
 from ragguard.embedding import Embedder, HashedEmbedder
 from ragguard.errors import InvalidInputError
@@ -83,7 +83,7 @@ def _defended(
     """
     embedder = embedder_of(cell.retriever)
     defence: Defence = find("defences", cell.method)
-    judge = defence.make(Setting(data, embedder, _Clean(data, embedder, cell.k), cell.k, cell.seed))
+    judge = defence.make(Setting(data, embedder, cell.k, cell.seed))
     reader = reader_of(cell.reader, place.folder)
     rows = []
     for record, texts in planted:
@@ -128,7 +128,7 @@ def _blamed(
     as in the papers; planted texts that the search did not reach are `out_of_scope`.
     """
     plugin: AttributorPlugin = find("attributors", cell.method)
-    attributor = plugin.make(Setting(data, HashedEmbedder(), (), cell.k, cell.seed))
+    attributor = plugin.make(Setting(data, HashedEmbedder(), cell.k, cell.seed))
     base = _base(tuple(text for record in data.records for text in record.hits))
     rows = []
     for record, texts in planted:
@@ -157,22 +157,6 @@ def _blamed(
 def _base(texts: tuple[str, ...]) -> KnowledgeBase:
     """Return the texts, those of the same words once, embedded; a process keeps two datasets."""
     return KnowledgeBase(list({content_key(text): text for text in texts}.values()))
-
-
-class _Clean(Sequence[RetrievedSet]):
-    """Clean sets to learn from, retrieved when they are first looked at."""
-
-    def __init__(self, data: Dataset, embedder: Embedder, k: int) -> None:
-        self._records = data.choosing or data.report
-        self._embedder, self._k = embedder, k
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return [self[number] for number in range(*at.indices(len(self)))]
-        return retrieve(self._records[at], self._embedder, self._k)
 
 
 class _Counting:

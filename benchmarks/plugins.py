@@ -12,7 +12,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 from random import Random
@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from benchmarks.datasets import Dataset, Record
 from benchmarks.readers.base import ANSWER, Answer, Prompt, Reader
-from benchmarks.retrieval import RetrievedSet
+from benchmarks.retrieval import RetrievedSet, retrieve
 from ragguard.attribution.result import Attributor
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
@@ -55,9 +55,14 @@ class Setting:
 
     dataset: Dataset  # its choosing half is free to learn from
     embedder: Embedder  # the retriever's
-    clean: Sequence[RetrievedSet]  # of k passages, of the choosing half where the data has one
     k: int  # passages that reach the reader
     seed: int  # for whatever draws at random
+
+    @cached_property
+    def clean(self) -> Sequence[RetrievedSet]:
+        """Clean sets of k passages, of the choosing half where the data has one."""
+        records = self.dataset.choosing or self.dataset.report
+        return [retrieve(record, self.embedder, self.k) for record in records]
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ BENIGN = [
 
 
 def attributor(name, **proxy):
-    return replace(find("attributors", name).make(Setting(None, None, (), 5, 0)), **proxy)
+    return replace(find("attributors", name).make(Setting(None, None, 5, 0)), **proxy)
 
 
 leave_one_out, random_ablations = (
