@@ -17,4 +17,4 @@ def _make(_: Setting) -> Judge:
     return judge
 
 
-DEFENCE = mode("ragguard, marked dropped too", _make, over_fetch=3)
+DEFENCE = mode("ragguard, marked dropped too", _make)

@@ -30,4 +30,4 @@ def _make(_: Setting) -> Judge:
     return judge
 
 
-DEFENCE = mode("ragguard, after one report", _make, sees="one query, one report", over_fetch=3)
+DEFENCE = mode("ragguard, after one report", _make, sees="one query, one report")
