@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.cells import Cell
 from benchmarks.metrics.counting import Rate, attributed, figures, rate
 from benchmarks.plugins import find
-from benchmarks.report.table import Row, Table, as_is
+from benchmarks.report.table import Row, Table, as_is, grouped
 from ragguard.errors import InvalidInputError
 
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
@@ -63,14 +63,11 @@ def sections_of(found: Sequence[Shown]) -> dict[str, Any]:
 
 def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
     """Return the cells of a result with their figures, counted anew."""
-    rows: dict[int, list[Row]] = {}
-    for name in _ROWS.values():
-        for row in sections.get(name, ()):
-            rows.setdefault(row["cell"], []).append(row)
+    rows = grouped((row for name in _ROWS.values() for row in sections.get(name, ())), "cell")
     kept = {}
     for number, fields in enumerate(sections["suite_cells"]):
         cell = Cell(**{name: fields[name] for name in fields if name not in ("id", "reason")})
-        kept[cell.key] = (cell, rows.get(number, []), fields["reason"])
+        kept[cell.key] = (cell, rows.get((number,), []), fields["reason"])
     return judged(kept)
 
 
