@@ -21,20 +21,16 @@ ADAPTIVE = ("RAGDefender, Section 6.5", "ACSAC 2025", OURS[-1])
 _ARGUED = ("poisonedrag", "poisonedrag_black", "statement")
 
 
-def argued(record: Record, count: int, form: str = "plain") -> list[str]:
-    """Return texts that argue for the false answer; without any in the data, there are none."""
-    texts = next((record.poison[kind] for kind in _ARGUED if record.poison.get(kind)), ())
+def argued(
+    record: Record, count: int, *, kinds: Sequence[str] = _ARGUED, form: str = "plain"
+) -> list[str]:
+    """Return texts of the first of these kinds that the data holds; by default they argue."""
+    texts = next((record.poison[kind] for kind in kinds if record.poison.get(kind)), ())
     return [FORMS[form](record.question, text) for text in texts[:count]]
 
 
-def released(*kinds: str, form: str = "plain") -> Plant:
-    """Return what plants the texts of the first of these kinds that the data holds."""
-
-    def plant(record: Record, count: int, _: Random) -> Sequence[str]:
-        texts = next((record.poison[kind] for kind in kinds if record.poison.get(kind)), ())
-        return [FORMS[form](record.question, text) for text in texts[:count]]
-
-    return plant
+def released(*kinds: str, form: str) -> Plant:
+    return lambda record, count, _: argued(record, count, kinds=kinds, form=form)
 
 
 def templated(*templates: str) -> Plant:
@@ -60,7 +56,7 @@ def templated(*templates: str) -> Plant:
 def read(file: Path) -> Attack:
     """Return the attack that a file describes.
 
-    It has the fields of `About`; `released`, the kinds of `released`, and their `form`, or
+    It has the fields of `About`; `released`, the kinds of `argued`, and their `form`, or
     `templates`; a `trigger`, which the victim types behind the question; and `refusal`.
     """
     fields = tomllib.loads(file.read_text(encoding="utf-8"))
