@@ -22,9 +22,8 @@ from rich.console import Console
 
 from benchmarks.command import ERRORS, Data, script, tracked
 from benchmarks.datasets import WRITTEN, load_file, load_with_reading
-from benchmarks.embedders import EMBEDDERS
+from benchmarks.embedders import EMBEDDERS, embedder_of
 from benchmarks.fit_manner import fit_folds, logistic
-from benchmarks.measuring import embedder_of
 from benchmarks.samples import ALPHA, PLANS, Bools, Floats, Plan, Samples, samples
 from ragguard.inline.scoring import BY_HAND, Detector
 

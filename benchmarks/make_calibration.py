@@ -14,10 +14,9 @@ import numpy as np
 
 from benchmarks.command import ERRORS, Data, Out, script, tracked
 from benchmarks.datasets import Dataset, load_with_reading
-from benchmarks.embedders import EMBEDDERS
+from benchmarks.embedders import EMBEDDERS, embedder_of
 from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fit_suspicion import fit_detectors, shifted
-from benchmarks.measuring import embedder_of
 from benchmarks.report.table import Table, as_is, as_rich
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from benchmarks.samples import Floats, Samples, samples, signals_of

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.cells import Cell
 from benchmarks.datasets import Dataset, Record
 from benchmarks.datasets.sources import load
-from benchmarks.embedders import MINILM, MiniLM, built_in, minilm_folder
+from benchmarks.embedders import embedder_of
 from benchmarks.metrics.matching import judged, refuses
 from benchmarks.metrics.matching import place as said_at
 from benchmarks.metrics.outcomes import removed
@@ -22,8 +22,7 @@ from benchmarks.plugins import Attack, AttributorPlugin, Case, Defence, Setting,
 from benchmarks.readers.base import Answer, Kept, Prompt
 from benchmarks.retrieval import retrieve
 from ragguard.content import content_key
-from ragguard.embedding import Embedder, HashedEmbedder
-from ragguard.errors import InvalidInputError
+from ragguard.embedding import HashedEmbedder
 
 
 @dataclass(frozen=True)
@@ -174,17 +173,6 @@ class _Counting:
         self.calls += 1
         self.tokens += answer.read + answer.written
         return answer
-
-
-@lru_cache(maxsize=2)
-def embedder_of(name: str) -> Embedder:
-    """Return a retriever's embedder; a process keeps it."""
-    if name == "built-in":
-        return built_in()
-    folder = minilm_folder()
-    if name != MINILM or folder is None:
-        raise InvalidInputError(f"no retriever {name!r} here; take built-in, or install {MINILM}")
-    return MiniLM(folder)
 
 
 @lru_cache(maxsize=2)
