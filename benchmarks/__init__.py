@@ -3,9 +3,9 @@
 Where to look, by what is asked:
 
 - suites, every attack against every defence: `suites/` says which cells, `suite_command` runs them
-  with `cells`, `measuring`, `blame` and `retrieval`, `plugins` finds what is in `attacks/`,
+  with `cells`, `measuring` and `retrieval`, `plugins` finds what is in `attacks/`,
   `defences/`, `attributors/` and `readers/`, and `report/` makes the tables and the page;
-- sections: `inline` (clean, attack), `attribution` and `cost`, started by `sections`;
+- sections: `inline` (clean, attack), `attribution` and `cost`, started by `__main__`;
 - one question each: `protocol` with `peers`, `languages`, `query_forms`, `wrapped`,
   `false_reports`, `near_copies`, `holding_cost` and `admission`;
 - what the parts of the score are worth: `signal_worth` and `unseen_manner`;

@@ -19,16 +19,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.command import Choose, Data, Limit, Measured, command, tracked
 from benchmarks.datasets import load_folder
 from benchmarks.fit_admission import KnowledgeBase, Texts, knowledge_bases
 from benchmarks.report.table import Table, as_is, grouped, listed, pooled, ratio, summed
-from benchmarks.samples import COUNTS
+from benchmarks.samples import COUNTS, Floats
 from ragguard.admission.judging import ALPHA, REVIEW, judged
-
-Floats = NDArray[np.float64]
 
 _SCANNED = 100_000
 _SAID = {"refused": "refused", "looked_at": "or for review", "below_line": "at 0.1 % of clean"}

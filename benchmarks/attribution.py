@@ -7,6 +7,7 @@ poison. `benchmarks.misgeneration` says what an event is and what is measured.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN
-from benchmarks.misgeneration import MAIN_KINDS, TOP_K, Event, Outcomes, Selection, Tally, rounded
+from benchmarks.misgeneration import MAIN_KINDS, TOP_K, Event, Outcomes, Tally, rounded, selected
 from benchmarks.report.table import Row, Rows, Table, as_is, grouped, share
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
@@ -30,6 +31,7 @@ RESPONSES: Mapping[str, Callable[[str], str]] = {
 
 _FIXED_SCOPE = 15
 _REACHES = {"ragorigin": MAX_SCOPE, f"scope of {_FIXED_SCOPE}": _FIXED_SCOPE}
+_REPORTED = ("data", "response", "method")
 _MEASURES = ("dacc", "fpr", "fnr", "fnr_stating", "scope")
 _SHOWN = {"response": "short", "method": "ragorigin"}
 _FORMS = {"prepend": "question in front", "plain": "plain"}
@@ -41,7 +43,7 @@ def source(dataset: str) -> str:
     return "own" if dataset == OWN else "public"
 
 
-def run(selection: Selection) -> dict[str, Any]:
+def run(data: Path | None, limit: int | None, seed: int = 0, half: int = 1) -> dict[str, Any]:
     origin, poisoned, clean, single = RAGOrigin(top_k=TOP_K), Outcomes(), Outcomes(), Outcomes()
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
     seconds: list[float] = []  # of processor time, which a busy machine distorts less
@@ -59,16 +61,16 @@ def run(selection: Selection) -> dict[str, Any]:
                 seconds.append(time.process_time() - began)
             outcomes.add(event, found, **stratum, response=wording, method=method)
 
-    for name, records, base in selection.datasets():
+    for name, records, base in selected(data, limit, half):
         place = {"dataset": name, "data": source(name)}
         for record in tracked(records, f"attribution: {name}"):
-            for kind, form, event in base.poisoned_events(record, selection.seed):
+            for kind, form, event in base.poisoned_events(record, seed):
                 reported(poisoned, event, **place, kind=kind, form=form)
                 for rule, least in (("Eq. 4", 0), (f"at least {MIN_SCOPE}", MIN_SCOPE)):
                     scopes.setdefault((form, rule), []).append(_scope(event, least))
-            for form, event in base.single_events(record, selection.seed):
+            for form, event in base.single_events(record, seed):
                 single.add(event, attributed(event, event.wrong), **place, form=form)
-            reported(clean, base.clean_event(record), **place)
+            reported(clean, base.event(record), **place)
     of_poisoned, of_clean = poisoned.rows(), clean.rows(Tally.blamed)
     return {
         "poisoned": of_poisoned,
@@ -82,10 +84,10 @@ def run(selection: Selection) -> dict[str, Any]:
             }
             for (form, rule), reached in scopes.items()
         ],
-        "summary": summary(of_poisoned, of_clean, by=("data", "form", "response", "method")),
+        "summary": summary(of_poisoned, of_clean),
         "ms_per_event": {
-            "median": rounded(1e3 * median(seconds)) if seconds else None,
-            "p95": rounded(1e3 * float(np.quantile(seconds, 0.95))) if seconds else None,
+            "median": rounded(1e3 * median(seconds)),
+            "p95": rounded(1e3 * np.quantile(seconds, 0.95)),
         },
     }
 
@@ -99,25 +101,23 @@ def _scope(event: Event, least: int) -> tuple[int, float]:
     return len(scope.passages), len(missed) / len(event.poison)
 
 
-def summary(poisoned: Sequence[Row], clean: Sequence[Row], *, by: Sequence[str]) -> Rows:
+def summary(poisoned: Sequence[Row], clean: Sequence[Row]) -> Rows:
     """Return means over datasets, each of which is the mean over its rows of main kinds.
 
-    A row for each of the values of the columns `by`; clean rows that lack one of these count for
-    all of its values. `clean_blamed` is a mean over datasets, `clean_blamed_pooled` one over all
-    clean events. A row of poisoned events without a kind is of all main kinds together.
+    `clean_blamed` is a mean over datasets, `clean_blamed_pooled` one over all clean events.
     """
-    main = [row for row in poisoned if row.get("kind") in (None, *MAIN_KINDS)]
+    main = [row for row in poisoned if row["kind"] in MAIN_KINDS]
+    of_clean = grouped(clean, *_REPORTED)
     rows = []
-    for key, group in grouped(main, *by).items():
-        values = dict(zip(by, key, strict=True))
-        innocent = [row for row in clean if all(row.get(c, v) == v for c, v in values.items())]
+    for stratum, group in grouped(main, *_REPORTED, "form").items():
+        innocent = of_clean[stratum[:-1]]
         datasets = grouped(group, "dataset").values()
         means = {m: mean(mean(row[m] for row in part) for part in datasets) for m in _MEASURES}
         events = sum(row["events"] for row in innocent)
         blamed = sum(row["blamed"] * row["events"] for row in innocent)
         rows.append(
             {
-                **values,
+                **{name: group[0][name] for name in ("data", "form", "response", "method")},
                 "events": sum(row["events"] for row in group),
                 **{measure: rounded(value) for measure, value in means.items()},
                 "clean_blamed": rounded(mean(row["blamed"] for row in innocent)),
@@ -134,9 +134,8 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     yield _wrong_answers(section)
     yield _one_text(section["single"])
     times = section["ms_per_event"]
-    if times["median"] is not None:
-        line = {"median": f"{times['median']:.1f} ms", "95th percentile": f"{times['p95']:.1f} ms"}
-        yield as_is("Attribution: processor time of an event", [line])
+    line = {"median": f"{times['median']:.1f} ms", "95th percentile": f"{times['p95']:.1f} ms"}
+    yield as_is("Attribution: processor time of an event", [line])
 
 
 def _wrong_answers(section: Mapping[str, Any]) -> Table:
@@ -191,4 +190,4 @@ def _one_text(rows: Sequence[Row]) -> Table:
 
 @command(tables)
 def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half = 1) -> Measured:
-    return {"attribution": run(Selection(data, limit, seed, half))}, ()
+    return {"attribution": run(data, limit, seed, half)}, ()

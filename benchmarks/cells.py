@@ -22,7 +22,7 @@ from ragguard.errors import InvalidInputError
 
 _SUITES = Path(__file__).with_name("suites")
 _ENGINE = Path(__file__).parent
-_MEASURES = "retrieval forms metrics/matching metrics/outcomes measuring blame".split()
+_MEASURES = "retrieval forms plugins metrics/matching metrics/outcomes measuring".split()
 
 
 @dataclass(frozen=True)

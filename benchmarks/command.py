@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.datasets import Dataset
-from benchmarks.embedders import EMBEDDERS, MINILM, MiniLM, built_in, minilm_folder
+from benchmarks.embedders import EMBEDDERS, MINILM, embedder_of, minilm_folder
 from benchmarks.forms import FORMS
 from benchmarks.report.result import describe_run, write
 from benchmarks.report.table import Table, as_rich
@@ -60,13 +60,10 @@ def chosen(option: str, text: str, known: Collection[str]) -> list[str]:
 def embedders_for(text: str) -> list[Embedder]:
     """Return the embedders that the option names, and that there are."""
     names = chosen("--embedders", text, EMBEDDERS)
-    found: list[Embedder] = [built_in()] if EMBEDDERS[0] in names else []
-    folder = minilm_folder() if MINILM in names else None
-    if folder is not None:
-        found.append(MiniLM(folder))
-    elif MINILM in names:
+    if MINILM in names and minilm_folder() is None:
         ERRORS.print("MiniLM is not installed", style="yellow")
-    return found or [built_in()]
+        names.remove(MINILM)
+    return [embedder_of(name) for name in EMBEDDERS if name in (names or EMBEDDERS[:1])]
 
 
 def tracked(items: Iterable[Item], description: str) -> Iterable[Item]:
@@ -106,7 +103,7 @@ def command(
         signature = inspect.signature(measure, eval_str=True)
         module = sys.modules[measure.__module__]  # which is __main__ to itself where it is run
         name = module.__spec__.name if module.__spec__ else module.__name__
-        program = f"python -m {name.removesuffix('.sections')}"
+        program = f"python -m {name.removesuffix('.__main__')}"
 
         @wraps(measure)
         def run(json: Path | None = None, **options: Any) -> None:

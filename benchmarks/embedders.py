@@ -6,6 +6,7 @@ import importlib.util
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.embedding import CachedEmbedder, Embedder, HashedEmbedder
+from ragguard.errors import InvalidInputError
 
 MINILM = "minilm"
 EMBEDDERS = ("built-in", MINILM)
@@ -110,3 +112,14 @@ class MiniLM:
         )
         computed: NDArray[np.float32] = rows.float().numpy()
         return computed
+
+
+@lru_cache(maxsize=2)
+def embedder_of(name: str) -> Embedder:
+    """Return a retriever's embedder; a process keeps it."""
+    if name == "built-in":
+        return built_in()
+    folder = minilm_folder()
+    if name != MINILM or folder is None:
+        raise InvalidInputError(f"no retriever {name!r} here; take built-in, or install {MINILM}")
+    return MiniLM(folder)

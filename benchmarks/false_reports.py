@@ -8,16 +8,17 @@ person now, with no limit in the way; "within limits" with the default limit of 
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, cycle, pairwise
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.misgeneration import MAIN_KINDS, TOP_K, KnowledgeBase, Selection
+from benchmarks.misgeneration import MAIN_KINDS, TOP_K, KnowledgeBase, selected
 from benchmarks.report.table import Rows, Table, as_is
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.audit import Event, MemoryStore
@@ -34,8 +35,6 @@ from ragguard.passage import Passage
 from ragguard.stems import tokenize
 from ragguard.text import sentences
 from ragguard.trust import Trust
-
-Row = dict[str, Any]
 
 _POOLED = ("nq", "hotpotqa", "msmarco")
 _PAGES = 200
@@ -102,11 +101,12 @@ class Desk:
 
     def holds(self, text: str) -> bool:
         """Return whether a text is in quarantine."""
-        return content_key(text) in self.store.quarantine_keys()
+        return content_key(text) in self.held
 
-    def size(self) -> int:
-        """Return how many texts are in quarantine."""
-        return len(self.store.quarantine_keys())
+    @property
+    def held(self) -> Collection[str]:
+        """The keys of the texts in quarantine."""
+        return self.store.quarantine_keys()
 
 
 def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
@@ -114,14 +114,14 @@ def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
     return draw.sample(long, min(_PAGES, len(long)))
 
 
-def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> Row:
+def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> dict[str, Any]:
     """Aim at random pages, each by itself; then take all of them in one name, and protected."""
     pages, blamed, taken, reports = _pages(base, draw), 0, [], 0
     for page in tracked(pages, f"aimed at pages ({name})"):
         traced = False
         for query, response in aimed(page, draw):
             desk = Desk()
-            found = desk.report(query, response, base.ranked(query, ()))
+            found = desk.report(query, response, base.ranked(query))
             reports += 1
             traced |= any(passage.text == page for passage in found.accused)
             if desk.holds(page):
@@ -131,7 +131,7 @@ def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> Row:
     limited, shielded = Desk(Policy("auto", per_hour=10**6)), Desk(protected=True)
     for _, query, response in taken:
         for desk in (limited, shielded):
-            desk.report(query, response, base.ranked(query, ()))
+            desk.report(query, response, base.ranked(query))
     return {
         "data": name,
         "pages": len(pages),
@@ -139,7 +139,7 @@ def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> Row:
         "blamed": blamed,
         "quarantined": len(taken),
         "within_limits": sum(limited.holds(page) for page, _, _ in taken),
-        "protected_quarantined": shielded.size(),
+        "protected_quarantined": len(shielded.held),
     }
 
 
@@ -162,12 +162,12 @@ def colluding(name: str, records: Sequence[Record], base: KnowledgeBase, draw: R
             reporter = number % _REPORTERS
             if reporter < _COLLUDING:
                 query, response = next(plot)
-                desk.report(query, response, base.ranked(query, ()), f"{reporter}")
+                desk.report(query, response, base.ranked(query), f"{reporter}")
             else:
-                told = base.clean_event(next(honest))
+                told = base.event(next(honest))
                 desk.report(told.question, told.wrong, told.ranked, f"{reporter}")
         held = sum(map(desk.holds, pages))
-        others = desk.size() - held
+        others = len(desk.held) - held
         row = {"data": name, "quorum": quorum, "rounds": _ROUNDS, "pages": len(pages)}
         rows.append({**row, "quarantined": held, "others_quarantined": others})
     return rows
@@ -179,12 +179,12 @@ def right_answers(
     base: KnowledgeBase,
     golden: Mapping[str, frozenset[str]],
     judge: ConformalFilter | None = None,
-) -> Row:
+) -> dict[str, Any]:
     tally: Counter[str] = Counter()
     for record in records:
         if not record.right:
             continue
-        desk, ranked = Desk(judge=judge), base.ranked(record.question, ())
+        desk, ranked = Desk(judge=judge), base.ranked(record.question)
         found = desk.report(record.question, record.right, ranked)
         held = {one.text for one in found.accused if desk.holds(one.text)}
         tally.update(
@@ -219,19 +219,19 @@ def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int
                 counts = {"events": 1, "quarantined": int(held > 0), "proposed": int(not held)}
                 counts |= {"disputed": int(found.cause == "disputed")}
                 counts |= {"texts_blamed": len(blamed), "texts_quarantined": held}
-                counts["benign_quarantined"] = desk.size() - held
+                counts["benign_quarantined"] = len(desk.held) - held
                 rows.add({"dataset": name, "texts": texts, "form": form}, counts)
     return rows.rows()
 
 
-def run(selection: Selection) -> dict[str, Rows]:
-    draw = Random(selection.seed)
-    read = [] if selection.data_dir is None else load_folder(selection.data_dir)
+def run(folder: Path | None, limit: int | None, seed: int, half: int) -> dict[str, Rows]:
+    draw = Random(seed)
+    read = [] if folder is None else load_folder(folder)
     golden = {one.question: one.golden for data in (*read, skerrin()) for one in data.records}
     found: dict[str, Rows] = {"planted": [], "right_answers": []}
     pools: dict[str, tuple[list[Record], dict[str, None]]] = {}
-    for name, records, base in selection.datasets():
-        found["planted"] += planted(name, records, base, selection.seed)
+    for name, records, base in selected(folder, limit, half):
+        found["planted"] += planted(name, records, base, seed)
         if name in (*_POOLED, OWN):
             found["right_answers"].append(right_answers(name, records, base, golden))
             asked, texts = pools.setdefault("own" if name == OWN else "public", ([], {}))
@@ -241,7 +241,7 @@ def run(selection: Selection) -> dict[str, Rows]:
             queries = [
                 one for asked in load_corpus().questions for one in (asked.text, asked.paraphrase)
             ]
-            traffic = [(text, base.ranked(text, ())[:TOP_K]) for text in queries]
+            traffic = [(text, base.ranked(text)[:TOP_K]) for text in queries]
             judge = ConformalFilter(HashedEmbedder(), calibration=calibrated_on(traffic, TOP_K))
             found["right_answers"].append(right_answers(name, records, base, golden, judge))
     bases = [(name, asked, KnowledgeBase(list(texts))) for name, (asked, texts) in pools.items()]
@@ -258,4 +258,4 @@ def tables(sections: Mapping[str, Rows]) -> Iterator[Table]:
 @command(tables)
 def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half = 1) -> Measured:
     logging.getLogger("ragguard").setLevel(logging.CRITICAL)  # limits are reached here
-    return run(Selection(data, limit, seed, half)), ()
+    return run(data, limit, seed, half), ()

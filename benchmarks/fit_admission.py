@@ -21,14 +21,12 @@ from benchmarks.command import ERRORS, Data, Out, script, tracked
 from benchmarks.datasets import DATASETS, load_file, load_with_reading, texts_in, values
 from benchmarks.fit_manner import FOLDS, fit_folds
 from benchmarks.forms import FORMS
-from benchmarks.samples import COUNTS
+from benchmarks.samples import COUNTS, Floats
 from ragguard.admission.base import SIGNS, Base
 from ragguard.admission.batch import Batch, edge_hashes, sketches
 from ragguard.admission.judging import ALPHA, joined, p_values
 from ragguard.admission.profile import profiles
 from ragguard.inline.features.manner import MannerModel
-
-Floats = NDArray[np.float64]
 
 _PLANTED = ("plain", "prepend")  # without the question, and with the question in front
 

@@ -14,22 +14,18 @@ folds of the choosing half.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 
 from benchmarks.command import ERRORS, Data, script, tracked
-from benchmarks.datasets import WRITTEN, load_choosing
-from benchmarks.embedders import EMBEDDERS
+from benchmarks.datasets import WRITTEN, load_file, load_with_reading
+from benchmarks.embedders import EMBEDDERS, embedder_of
 from benchmarks.fit_manner import fit_folds, logistic
-from benchmarks.measuring import embedder_of
-from benchmarks.samples import ALPHA, PLANS, Plan, Samples, samples
+from benchmarks.samples import ALPHA, PLANS, Bools, Floats, Plan, Samples, samples
 from ragguard.inline.scoring import BY_HAND, Detector
-
-Floats = NDArray[np.float64]
-Fit = Callable[[Plan, Samples], Detector]
 
 _REGRESSION = {"ridge": 3e-5, "penalty": 1e-4, "maxiter": 2000, "ftol": 1e-12, "gtol": 1e-8}
 _LEAST_WEIGHT = 0.25  # nats
@@ -61,6 +57,7 @@ def score(detector: Detector, found: Samples) -> Floats:
     return total
 
 
+@cache
 def fit_detector(plan: Plan, found: Samples) -> Detector:
     """Fit a detector: the log-odds, in nats, that a passage is poison of the plan's forms.
 
@@ -76,12 +73,9 @@ def fit_detector(plan: Plan, found: Samples) -> Detector:
     return Detector(bias, kept or {plan.signals[0]: _LEAST_WEIGHT})
 
 
-def fit_detectors(
-    found: Samples, plans: Mapping[str, Plan] = PLANS, fit: Fit | None = None
-) -> dict[str, Detector]:
+def fit_detectors(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Detector]:
     """Fit all detectors, each way of carrying the question together with manner."""
-    fit = fit or fit_detector
-    return with_manner({name: fit(plan, found) for name, plan in plans.items()})
+    return with_manner({name: fit_detector(plan, found) for name, plan in plans.items()})
 
 
 def with_manner(fitted: Mapping[str, Detector]) -> dict[str, Detector]:
@@ -94,15 +88,13 @@ def with_manner(fitted: Mapping[str, Detector]) -> dict[str, Detector]:
     }
 
 
-def cross_scores(
-    found: Samples, plans: Mapping[str, Plan] = PLANS, fit: Fit | None = None
-) -> dict[str, Floats]:
+def cross_scores(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Floats]:
     """Return for every detector the sets' scores by weights fitted on the other folds."""
     scores = {name: np.empty(len(found.found)) for name in plans}
     for fold in np.unique(found.folds).tolist():
         here = found.folds == fold
         own = found.where(here)
-        for name, detector in fit_detectors(found.without(fold), plans, fit).items():
+        for name, detector in fit_detectors(found.without(fold), plans).items():
             scores[name][here] = own.highest(score(detector, own))
     return scores
 
@@ -127,7 +119,7 @@ class Recalls:
         return {key: float(hit[here].mean()) for key, here in self._attacks.items()}
 
 
-def _groups(keys: Sequence[Any]) -> dict[Any, NDArray[np.bool_]]:
+def _groups(keys: Sequence[Any]) -> dict[Any, Bools]:
     return {key: np.array([one == key for one in keys]) for key in dict.fromkeys(keys)}
 
 
@@ -208,7 +200,9 @@ def as_json(detectors: Mapping[str, Detector]) -> str:
 @script
 def main(data: Data) -> None:
     """Fit and print the detectors as JSON, and what they detect when cross-fitted."""
-    datasets = load_choosing(data)
+    datasets = load_with_reading(data)
+    if (written := data / f"{WRITTEN}.jsonl").is_file():
+        datasets.append(load_file(written, WRITTEN))
     drawn = samples(datasets, list(map(embedder_of, EMBEDDERS)), fit_folds(data, datasets))
     found = Samples(list(tracked(drawn, "signals")))
     scores = cross_scores(found)

@@ -6,8 +6,6 @@ plants. Forms that draw at random draw from the question and the text alone, so 
 every machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
@@ -50,8 +48,7 @@ def _shuffled(words: list[str], draw: Random) -> list[str]:
     return words
 
 
-def _content(words: list[str], draw: Random) -> list[str]:
-    del draw
+def _content(words: list[str], _: Random) -> list[str]:
     return [word for word in words if word.lower() not in STOP_WORDS]
 
 
@@ -59,8 +56,7 @@ def _content_shuffled(words: list[str], draw: Random) -> list[str]:
     return _shuffled(_content(words, draw), draw)
 
 
-def _turned(words: list[str], draw: Random) -> list[str]:
-    del draw
+def _turned(words: list[str], _: Random) -> list[str]:
     half = len(words) // 2
     return words[half:] + words[:half]
 

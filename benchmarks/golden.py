@@ -15,7 +15,7 @@ import typer
 from benchmarks.command import OwnData, script
 from benchmarks.datasets import OWN, load_folder
 from benchmarks.forms import FORMS
-from benchmarks.misgeneration import Event, KnowledgeBase, Selection, answers, chosen, in_form
+from benchmarks.misgeneration import Event, KnowledgeBase, answers, chosen, in_form, selected
 from benchmarks.report.table import Rows
 from ragguard import Guard, Passage, Verdict
 from ragguard.attribution import RAGOrigin
@@ -56,7 +56,7 @@ def _own_sets() -> Iterator[Set]:
     base = KnowledgeBase([passage.text for passage in corpus.passages])
     forms = list(FORMS)
     for number, question in enumerate(corpus.questions):
-        found = [passage.text for passage in base.ranked(question.text, ())[: 2 * _K]]
+        found = [passage.text for passage in base.ranked(question.text)[: 2 * _K]]
         texts = list(question.texts.values())[number % len(question.texts)]
         first, second = forms[number % len(forms)], forms[(7 * number + 3) % len(forms)]
         one = [FORMS[first](question.text, texts[0])]
@@ -118,8 +118,8 @@ def _told(verdict: Verdict) -> dict[str, Any]:
 
 def _attributions(data: Path | None) -> Rows:
     origin, none, rows = RAGOrigin(proxy=LexicalProxy()), frozenset[str](), []
-    selection = Selection(data, _EVENTS_OF_A_DATASET if data else None, half=0)
-    for name, records, base in selection.datasets():
+    limit = _EVENTS_OF_A_DATASET if data else None
+    for name, records, base in selected(data, limit, half=0):
         if (data is None) != (name == OWN):
             continue
         for number, record in enumerate(records):

@@ -60,14 +60,12 @@ class _NoLog(VerdictLog):
 
 def _sets(datasets: Sequence[Dataset], count: int) -> list[RetrievedSet]:
     embedder = built_in()
-    found = []
-    for dataset in datasets:
-        for record in dataset.report:
-            if not count:
-                found.append(retrieve(record, embedder, _K))
-            elif dataset.kinds:
-                texts = planted(record, dataset.kinds[0], "prepend", count)
-                found.append(retrieve(record, embedder, _K, texts))
+    found = (
+        retrieve(record, embedder, _K, planted(record, kind, "prepend", count))
+        for dataset in datasets
+        for kind in (dataset.kinds[:1] if count else ("none",))
+        for record in dataset.report
+    )
     return [one for one in found if len(one.texts) == _K]
 
 

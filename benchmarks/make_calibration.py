@@ -11,23 +11,20 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.command import ERRORS, Data, Out, script, tracked
 from benchmarks.datasets import Dataset, load_with_reading
-from benchmarks.embedders import EMBEDDERS
+from benchmarks.embedders import EMBEDDERS, embedder_of
 from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fit_suspicion import fit_detectors, shifted
-from benchmarks.measuring import embedder_of
 from benchmarks.report.table import Table, as_is, as_rich
 from benchmarks.retrieval import OVER_FETCH, retrieve
-from benchmarks.samples import Samples, samples, signals_of
+from benchmarks.samples import Floats, Samples, samples, signals_of
 from ragguard.embedding import Embedder
 from ragguard.inline.conformal import lifted
-from ragguard.inline.features.manner import MannerModel, shipped
+from ragguard.inline.features.manner import MannerModel
 from ragguard.inline.scoring import DETECTORS, SCORER, Scorer, nonconformity
 
-Floats = NDArray[np.float64]
 Weigh = Callable[[Floats], Floats]
 """From the signals (k, s) of a set to the suspicions (k,) of its passages."""
 
@@ -44,13 +41,12 @@ def calibrate(
     datasets: Sequence[Dataset],
     embedders: Sequence[Embedder],
     weigh: Sequence[Weigh],
-    manners: Sequence[MannerModel] = (),
+    manners: Sequence[MannerModel],
 ) -> Iterator[dict[str, Any]]:
     """Yield one calibration for every size, without and with reference passages.
 
-    `weigh` and `manners` are of models that have not seen each fold; by default manner is shipped.
+    `weigh` and `manners` are of models that have not seen each fold.
     """
-    models = manners or [shipped()] * FOLDS
     ranked = [
         (position % FOLDS, retrieve(record, embedder, OVER_FETCH * max(SIZES)))
         for embedder in embedders
@@ -60,7 +56,7 @@ def calibrate(
     for size, with_reference in product(SIZES, (False, True)):
         found = []
         for fold, retrieved in ranked:
-            with under(models[fold]):
+            with under(manners[fold]):
                 signals = signals_of(retrieved, size, with_reference=with_reference)
             found.append(weigh[fold](signals))
         quantiles = np.quantile(np.concatenate(found), _LEVELS, method="inverted_cdf")
@@ -77,7 +73,7 @@ def calibrate(
 
 
 def cross_fitted(
-    datasets: Sequence[Dataset], embedders: Sequence[Embedder], manners: Sequence[MannerModel] = ()
+    datasets: Sequence[Dataset], embedders: Sequence[Embedder], manners: Sequence[MannerModel]
 ) -> list[Weigh]:
     """Return for every fold the suspicions by detectors fitted on the other folds.
 

@@ -1,8 +1,6 @@
-"""Measures one cell: plants, retrieves, defends, asks the reader, and judges the answer."""
+"""Measures one cell: plants, retrieves, defends, asks the reader, and judges what came of it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,31 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.blame import blame_rows
 from benchmarks.cells import Cell
 from benchmarks.datasets import Dataset, Record
 from benchmarks.datasets.sources import load
-from benchmarks.embedders import MINILM, MiniLM, built_in, minilm_folder
+from benchmarks.embedders import embedder_of
 from benchmarks.metrics.matching import judged, refuses
+from benchmarks.metrics.matching import place as said_at
 from benchmarks.metrics.outcomes import removed
-from benchmarks.plugins import Attack, Case, Defence, Setting, find
-from benchmarks.readers.base import Answer, Kept, Prompt, Reader
-from benchmarks.retrieval import RetrievedSet, retrieve
-from ragguard.embedding import Embedder
-from ragguard.errors import InvalidInputError
+from benchmarks.misgeneration import Event, KnowledgeBase, outcome
+from benchmarks.plugins import Attack, AttributorPlugin, Case, Defence, Setting, find
+from benchmarks.readers.base import Answer, Kept, Prompt
+from benchmarks.retrieval import retrieve
+from ragguard.content import content_key
+from ragguard.embedding import HashedEmbedder
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run reads and keeps.
+    """Where a run reads and keeps."""
 
-    Attributes:
-        data: The data folder, or None.
-        folder: Holds the cells and the answers.
-    """
-
-    data: Path | None
-    folder: Path
+    data: Path | None  # the data folder
+    folder: Path  # holds the cells and the answers
 
 
 def measure(cell: Cell, place: Place) -> tuple[int, list[dict[str, Any]]]:
@@ -53,7 +47,7 @@ def measure(cell: Cell, place: Place) -> tuple[int, list[dict[str, Any]]]:
         if (texts := _planted(attack, record, cell)) or cell.attack == "none"
     ]
     if cell.room == "attributors":
-        rows = blame_rows(cell, data, planted)
+        rows = _blamed(cell, data, planted)
         return len(rows), rows
     return len(planted), _defended(cell, place, data, attack, planted)
 
@@ -88,11 +82,11 @@ def _defended(
     """
     embedder = embedder_of(cell.retriever)
     defence: Defence = find("defences", cell.method)
-    judge = defence.make(Setting(data, embedder, _Clean(data, embedder, cell.k), cell.k, cell.seed))
+    judge = defence.make(Setting(data, embedder, cell.k, cell.seed))
     reader = reader_of(cell.reader, place.folder)
     rows = []
     for record, texts in planted:
-        asked = record if not texts else _asked(record, attack.ask)
+        asked = replace(record, question=attack.ask(record.question)) if texts else record
         retrieved = retrieve(asked, embedder, cell.k * defence.over_fetch, texts)
         count = _Counting(reader)
         case = Case(record, retrieved, cell.k, count.read)
@@ -122,30 +116,52 @@ def _defended(
     return rows
 
 
-def _asked(record: Record, ask: Callable[[str], str]) -> Record:
-    return replace(record, question=ask(record.question))
+def _blamed(
+    cell: Cell, data: Dataset, planted: Sequence[tuple[Record, list[str]]]
+) -> list[dict[str, Any]]:
+    """Return one row an event: which passages behind a wrong answer are held responsible.
+
+    The knowledge base of an event is every hit of every question and what was planted for this
+    one, ranked by the built-in embedder. A question is an event if a planted text that says the
+    false answer is among the first k; that answer is reported. Counts are over the texts in scope,
+    as in the papers; planted texts that the search did not reach are `out_of_scope`.
+    """
+    plugin: AttributorPlugin = find("attributors", cell.method)
+    attributor = plugin.make(Setting(data, HashedEmbedder(), cell.k, cell.seed))
+    base = _base(tuple(text for record in data.records for text in record.hits))
+    rows = []
+    for record, texts in planted:
+        ranked = base.ranked(record.question, texts)
+        first = [passage.text for passage in ranked[: cell.k]]
+        if not record.incorrect or not any(
+            said_at(text, record.incorrect) is not None for text in first if text in texts
+        ):
+            continue
+        start = perf_counter()
+        event = Event(record.question, record.incorrect[0], ranked, frozenset(texts))
+        found = attributor.attribute(event.question, event.wrong, event.retrieve)
+        took = perf_counter() - start
+        rows.append(
+            {
+                "question": record.id,
+                **outcome(event, found),
+                "calls": int(found.details.get("calls", 0)),
+                "ms": round(1000 * took, 2),
+            }
+        )
+    return rows
 
 
-class _Clean(Sequence[RetrievedSet]):
-    """Clean sets to learn from, retrieved when they are first looked at."""
-
-    def __init__(self, data: Dataset, embedder: Embedder, k: int) -> None:
-        self._records = data.choosing or data.report
-        self._embedder, self._k = embedder, k
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return [self[number] for number in range(*at.indices(len(self)))]
-        return retrieve(self._records[at], self._embedder, self._k)
+@lru_cache(maxsize=2)
+def _base(texts: tuple[str, ...]) -> KnowledgeBase:
+    """Return the texts, those of the same words once, embedded; a process keeps two datasets."""
+    return KnowledgeBase(list({content_key(text): text for text in texts}.values()))
 
 
 class _Counting:
     """Asks a reader and counts what that costs."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Kept) -> None:
         self._reader = reader
         self.calls = self.tokens = 0
         self.seconds = 0.0
@@ -160,23 +176,10 @@ class _Counting:
 
 
 @lru_cache(maxsize=2)
-def embedder_of(name: str) -> Embedder:
-    """Return a retriever's embedder; a process keeps it."""
-    if name == "built-in":
-        return built_in()
-    folder = minilm_folder()
-    if name != MINILM or folder is None:
-        raise InvalidInputError(f"no retriever {name!r} here; take built-in, or install {MINILM}")
-    return MiniLM(folder)
+def reader_of(name: str, folder: Path) -> Kept:
+    """Return a reader that remembers its answers in `folder`; a process keeps it.
 
-
-@lru_cache(maxsize=2)
-def reader_of(name: str, folder: Path) -> Reader:
-    """Return a reader by name that remembers its answers in `folder`; a process keeps it.
-
-    Args:
-        name: Of the plug-in, then whatever it is made with, parted by blanks.
-        folder: Where answers are kept.
+    The name is that of the plug-in, then whatever it is made with, parted by blanks.
     """
     plugin, *options = name.split()
     return Kept(find("readers", plugin).make(*options), folder)

@@ -10,7 +10,7 @@ the scope did not reach cannot be found: it counts as false negative, and enters
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.forms import DEFAULT_FORMS, FORMS
-from benchmarks.metrics.says import says
+from benchmarks.metrics.matching import says
 from benchmarks.report.table import Rows
 from ragguard.attribution import Attribution
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
@@ -60,21 +60,17 @@ class KnowledgeBase:
         self._embed = HashedEmbedder().embed
         self._rows = self._embed(texts)
 
-    def ranked(self, question: str, poison: Sequence[str]) -> tuple[Passage, ...]:
+    def ranked(self, question: str, poison: Sequence[str] = ()) -> tuple[Passage, ...]:
         """Return the best passages for `question`; of equally similar ones, poison comes last."""
         texts = (*self.texts, *poison)
         rows = np.concatenate([self._rows, self._embed(poison)]) if poison else self._rows
         best = np.argsort(-(rows @ self._embed([question])[0]), kind="stable")[:MAX_SCOPE]
         return tuple(Passage(texts[i]) for i in best.tolist())
 
-    def event(self, record: Record, poison: Sequence[str]) -> Event:
+    def event(self, record: Record, poison: Sequence[str] = ()) -> Event:
         """Return the event in which the record's wrong answer is reported."""
         ranked = self.ranked(record.question, poison)
         return Event(record.question, record.wrong, ranked, frozenset(poison))
-
-    def clean_event(self, record: Record) -> Event:
-        """Return the event in which the wrong answer is reported though nothing was planted."""
-        return self.event(record, ())
 
     def poisoned_events(self, record: Record, seed: int) -> Iterator[tuple[str, str, Event]]:
         """Yield (kind, form, event) for every attack on a question that got through."""
@@ -132,23 +128,22 @@ class Tally:
         )
 
     def row(self) -> dict[str, Any]:
-        """Return the measures: DACC is a mean over events, the others are over all texts.
+        """Return the measures of attacks: DACC is a mean over events, the others over all texts.
 
         "fnr" counts all planted texts, "fnr_stating" those that state the wrong answer word for
         word: for some the model that was to write them refused or told the truth.
         """
         n = self.counts
-        recall = n["found"] / n["poison"] if n["poison"] else 1.0
-        lost = 1.0 - n["found_stating"] / max(1, n["stating"])
+        recall = n["found"] / n["poison"]
         return {
             "events": len(self.accuracy),
             "dacc": rounded(mean(self.accuracy)),
             "fpr": rounded(n["wronged"] / max(1, n["wronged"] + n["spared"])),
             "fnr": rounded(1.0 - recall),
-            "fnr_stating": rounded(lost) if n["stating"] else 0.0,
+            "fnr_stating": rounded(1.0 - n["found_stating"] / n["stating"]),
             "precision": rounded(n["found"] / max(1, n["found"] + n["wronged"])),
             "recall": rounded(recall),
-            "missed_by_scope": rounded(n["out_of_scope"] / max(1, n["poison"])),
+            "missed_by_scope": rounded(n["out_of_scope"] / n["poison"]),
             "scope": rounded(mean(self.scope)),
             "causes": {cause: self.causes[cause] for cause in _CAUSES},
         }
@@ -179,35 +174,23 @@ def rounded(value: float) -> float:
     return round(float(value), 4)
 
 
-@dataclass(frozen=True)
-class Selection:
-    """Which records are measured; without a folder only the project's own."""
+def selected(
+    folder: Path | None, limit: int | None, half: int = 1
+) -> Iterator[tuple[str, Sequence[Record], KnowledgeBase]]:
+    """Yield (name, records, knowledge base) of the folder's datasets and of the project's own.
 
-    data_dir: Path | None = None
-    limit: int | None = None
-    seed: int = 0  # chooses which five texts are planted where an attack has more
-    half: int = 1  # 1 for the odd records, which are reported, 0 for the even
-
-    def datasets(self) -> Iterator[tuple[str, list[Record], KnowledgeBase]]:
-        """Yield (name, records, knowledge base) of the folder's datasets and of the project's own.
-
-        The hits of the project's own records are the passages that answer.
-        """
-        for data in [] if self.data_dir is None else load_folder(self.data_dir):
-            if data.kinds:
-                texts = dict.fromkeys(text for record in data.records for text in record.hits)
-                records = list(data.records[self.half :: 2][: self.limit])
-                yield data.name, records, KnowledgeBase(list(texts))
-        own = skerrin().records
-        answered = [
-            replace(one, hits=tuple(filter(one.golden.__contains__, one.hits)))
-            for one in own[: self.limit]
-        ]
-        yield OWN, answered, KnowledgeBase(own[0].hits)
+    Half 1 are the odd records, which are reported, and 0 the even.
+    """
+    for data in [] if folder is None else load_folder(folder):
+        if data.kinds:
+            texts = dict.fromkeys(text for record in data.records for text in record.hits)
+            yield data.name, data.records[half::2][:limit], KnowledgeBase(list(texts))
+    own = skerrin().records
+    yield OWN, own[:limit], KnowledgeBase(own[0].hits)
 
 
 def chosen(record: Record, kind: str, seed: int, count: int = PLANTED) -> list[str]:
-    """Return the texts that are planted: all, or `count` drawn by the seed."""
+    """Return the texts that are planted: all, or `count` drawn by the seed where there are more."""
     usable = list(dict.fromkeys(text for text in record.poison[kind] if text.strip()))
     if len(usable) <= count:
         return usable

@@ -18,12 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.defences.contenders import MULTI_HOP
 from benchmarks.report.table import Row, Table, as_is, grouped, pooled
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding.vectors import similarity_matrix
 from ragguard.inline.ragdefender.grouping import clustering_count, concentration_count, tfidf_terms
-
-MULTI_HOP = frozenset({"hotpotqa"})  # datasets whose questions take two passages to answer
 
 
 def both(dataset: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 from random import Random
@@ -19,7 +20,7 @@ from typing import Any, Literal
 
 from benchmarks.datasets import Dataset, Record
 from benchmarks.readers.base import ANSWER, Answer, Prompt, Reader
-from benchmarks.retrieval import RetrievedSet
+from benchmarks.retrieval import RetrievedSet, retrieve
 from ragguard.attribution.result import Attributor
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
@@ -38,18 +39,13 @@ class About:
     version: int = 1  # raised whenever results change; older results are then void
 
 
-def as_asked(question: str) -> str:
-    """Leave the user's question alone."""
-    return question
-
-
 @dataclass(frozen=True)
 class Attack:
     """What is planted for a question."""
 
     about: About
     plant: Callable[[Record, int, Random], Sequence[str]]  # at most so many texts, or none
-    ask: Callable[[str], str] = as_asked  # what the user asks; a trigger changes it
+    ask: Callable[[str], str] = str  # what the user asks of a question; a trigger changes it
     refusal: bool = False  # the attacker wants no answer at all
 
 
@@ -59,9 +55,14 @@ class Setting:
 
     dataset: Dataset  # its choosing half is free to learn from
     embedder: Embedder  # the retriever's
-    clean: Sequence[RetrievedSet]  # of k passages, of the choosing half where the data has one
     k: int  # passages that reach the reader
     seed: int  # for whatever draws at random
+
+    @cached_property
+    def clean(self) -> Sequence[RetrievedSet]:
+        """Clean sets of k passages, of the choosing half where the data has one."""
+        records = self.dataset.choosing or self.dataset.report
+        return [retrieve(record, self.embedder, self.k) for record in records]
 
 
 @dataclass(frozen=True)
@@ -136,42 +137,34 @@ ROOMS: Mapping[str, tuple[str, type]] = {
 }
 """Each room with the name that its files give their plug-in, and the plug-in's kind."""
 
-_found: dict[str, dict[str, tuple[Any, Path]]] = {}
 
-
+@cache
 def known(room: str) -> Mapping[str, tuple[Any, Path]]:
     """Return the plug-ins of a room with their files, by name; foreign ones come last."""
-    if room not in _found:
-        attribute, kind = ROOMS[room]
-        package = importlib.import_module(f"benchmarks.{room}")
-        here: dict[str, tuple[Any, Path]] = {}
-        for module in sorted(one.name for one in pkgutil.iter_modules(package.__path__)):
-            loaded = importlib.import_module(f"benchmarks.{room}.{module}")
-            if (plugin := getattr(loaded, attribute, None)) is not None:
-                here[module] = plugin, Path(str(loaded.__file__))
-        for file in Path(package.__path__[0]).glob("*.toml"):
-            described = importlib.import_module(f"benchmarks.{room}.described")
-            here[file.stem] = described.read(file), file
-        here = dict(sorted(here.items()))
-        for point in entry_points(group=f"ragguard_benchmarks.{room}"):
-            plugin = point.load()
-            if not isinstance(plugin, kind) or point.name in here:
-                raise InvalidInputError(
-                    f"the entry point {point.name!r} of ragguard_benchmarks.{room} must lead to a "
-                    f"{kind.__name__} under a name that is free; rename or remove it"
-                )
-            source = inspect.getsourcefile(importlib.import_module(point.module))
-            here[point.name] = plugin, Path(str(source))
-        _found[room] = here
-    return _found[room]
+    attribute, kind = ROOMS[room]
+    package = importlib.import_module(f"benchmarks.{room}")
+    here: dict[str, tuple[Any, Path]] = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        loaded = importlib.import_module(f"benchmarks.{room}.{module.name}")
+        if (plugin := getattr(loaded, attribute, None)) is not None:
+            here[module.name] = plugin, Path(str(loaded.__file__))
+    for file in Path(package.__path__[0]).glob("*.toml"):
+        described = importlib.import_module(f"benchmarks.{room}.described")
+        here[file.stem] = described.read(file), file
+    here = dict(sorted(here.items()))
+    for point in entry_points(group=f"ragguard_benchmarks.{room}"):
+        plugin = point.load()
+        if not isinstance(plugin, kind) or point.name in here:
+            raise InvalidInputError(
+                f"the entry point {point.name!r} of ragguard_benchmarks.{room} must lead to a "
+                f"{kind.__name__} under a name that is free; rename or remove it"
+            )
+        source = inspect.getsourcefile(importlib.import_module(point.module))
+        here[point.name] = plugin, Path(str(source))
+    return here
 
 
 def find(room: str, name: str) -> Any:
     if name not in known(room):
         raise InvalidInputError(f"no {name!r} in {room}; there are {', '.join(known(room))}")
     return known(room)[name][0]
-
-
-def forget() -> None:
-    """Look for plug-ins anew at the next question."""
-    _found.clear()

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import command, peers
 from benchmarks.datasets import Dataset, Record, load_folder
-from benchmarks.defences.contenders import Defence, all_defences
+from benchmarks.defences.contenders import MULTI_HOP, Defence, all_defences
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
 from benchmarks.report.table import Row, Rows, Table, as_is, grouped, pooled
@@ -84,7 +84,7 @@ def run(
     kinds = (*_WRITERS, TOGETHER)
     for embedder, dataset in product(embedders, datasets):
         benign = BENIGN[dataset.name]
-        hops = dataset.name in peers.MULTI_HOP
+        hops = dataset.name in MULTI_HOP
         for record in command.tracked(dataset.report, dataset.name):
             for kind, form, ratio in product(kinds, forms, RATIOS):
                 texts = texts_of(record, kind, form)[: ratio * benign]

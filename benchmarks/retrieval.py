@@ -18,21 +18,13 @@ OVER_FETCH = 3
 
 @dataclass(frozen=True)
 class RetrievedSet:
-    """What a retriever returned for one question, best first.
-
-    Attributes:
-        question: The question.
-        texts: n texts.
-        embeddings: float32 array of shape (n, d), unit rows.
-        poisoned: bool array of shape (n,): the attacker's.
-        golden: bool array of shape (n,): those that answer the question.
-    """
+    """What a retriever returned for one question: n texts, best first."""
 
     question: str
     texts: tuple[str, ...]
-    embeddings: NDArray[np.float32]
-    poisoned: NDArray[np.bool_]
-    golden: NDArray[np.bool_]
+    embeddings: NDArray[np.float32]  # of shape (n, d), unit rows
+    poisoned: NDArray[np.bool_]  # of shape (n,): the attacker's
+    golden: NDArray[np.bool_]  # of shape (n,): those that answer the question
 
     def first(self, n: int) -> RetrievedSet:
         """Return the set as a retriever asked for `n` passages would have returned it."""

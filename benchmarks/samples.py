@@ -20,7 +20,7 @@ from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.features import SIGNALS, signal_matrix
-from ragguard.inline.features.manner import MannerModel, shipped
+from ragguard.inline.features.manner import MannerModel
 from ragguard.inline.page_form import repeats_as_expected
 from ragguard.inline.scoring import EXPECTED, repeating, suspicions
 from ragguard.inline.tokens import tokenize_passages, tokenize_query
@@ -45,11 +45,10 @@ _CLEAN_WEIGHT = 3.0  # clean sets together, relative to the poison
 
 @dataclass(frozen=True)
 class Plan:
-    """The signals that a detector may look at, and the attacks and counts that it is fitted on."""
+    """The signals that a detector may look at, and the forms of attacks that it is fitted on."""
 
     signals: tuple[str, ...]
     forms: tuple[str, ...]
-    counts: tuple[int, ...] = COUNTS
 
 
 PLANS: Mapping[str, Plan] = {
@@ -82,20 +81,19 @@ def signals_of(found: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
 
 
 def samples(
-    datasets: Sequence[Dataset], embedders: Sequence[Embedder], manners: Sequence[MannerModel] = ()
+    datasets: Sequence[Dataset], embedders: Sequence[Embedder], manners: Sequence[MannerModel]
 ) -> Iterator[Sample]:
     """Yield the choosing half, clean and under every attack; all forms with the first embedder.
 
-    `manners` are models fitted without each fold; by default the shipped one reads all.
+    `manners` are models fitted without each fold.
     """
-    models = manners or [shipped()] * FOLDS
     for number, embedder in enumerate(embedders):
         forms = FITTED_FORMS if number == 0 else ("prepend",)
         for dataset in datasets:
             clean = WRITTEN if dataset.name == WRITTEN else "clean"
             for position, record in enumerate(dataset.choosing):
                 attacks = () if thinned(dataset, position) else forms
-                with under(models[position % FOLDS]):
+                with under(manners[position % FOLDS]):
                     found = list(drawn(record, embedder, attacks, position % FOLDS, clean))
                 yield from found
 
@@ -166,7 +164,7 @@ class Samples:
         The poison of a set shares one weight, and so does what is benign in it; clean sets
         together weigh `_CLEAN_WEIGHT` times as much as the poison.
         """
-        share = [one.form in plan.forms and one.count in plan.counts for one in self.found]
+        share = [one.form in plan.forms for one in self.found]
         set_weight = np.repeat(np.array(share, dtype=np.float64), self.sizes)
         clean = np.repeat(self.clean, self.sizes)
         poison = np.add.reduceat(self.poisoned.astype(int), self._starts)

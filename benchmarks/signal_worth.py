@@ -7,7 +7,6 @@ without three times as many passages fetched. With the built-in embedder.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from statistics import fmean
 from typing import Any
 
@@ -17,7 +16,7 @@ from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
-from benchmarks.fit_suspicion import cross_scores, fit_detector, fit_detectors, offsets, score
+from benchmarks.fit_suspicion import cross_scores, fit_detectors, offsets, score
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.report.table import Table, as_is
@@ -63,10 +62,9 @@ def detected(
     choosing: Samples, report: Samples, changes: Iterator[tuple[str, Detectors]]
 ) -> Iterator[dict[str, Any]]:
     """Yield what is detected after each change, by form and number of planted texts."""
-    fit = cache(fit_detector)  # once for a plan, however many changes leave it alone
     for name, (plans, by_hand) in changes:
-        fitted = fit_detectors(choosing, plans, fit)
-        cross = cross_scores(choosing, plans, fit)
+        fitted = fit_detectors(choosing, plans)
+        cross = cross_scores(choosing, plans)
         shift = offsets(choosing, cross, {key: one.bias for key, one in fitted.items()})
         chosen = [cross[key] + shift[key] for key in plans]
         seen = [report.highest(score(fitted[key], report)) + shift[key] for key in plans]

@@ -5,17 +5,19 @@ Each cell is run once: a finished one is a file, and is not run again.
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import track
 
 from benchmarks.cells import Cell, Suite, load_suite
-from benchmarks.command import ERRORS, OwnData, without_warnings
+from benchmarks.command import ERRORS, OwnData, run_app, without_warnings
 from benchmarks.measuring import Place, measure
 from benchmarks.metrics.counting import Rate
 from benchmarks.report.figures import (
@@ -48,17 +50,15 @@ def run(
     *,
     jobs: int = 1,
     scheduler: str | None = None,
-    done: Callable[[Cell], object] = lambda _: None,
-) -> None:
-    """Run what is not finished; equal cells, whichever way they are run, give equal rows.
+) -> Iterator[Cell]:
+    """Run what is not finished, and yield each cell once it is; equal cells give equal rows.
 
     On this machine in so many `jobs`, or on the workers of the dask `scheduler` of this address,
-    which must reach the same folders. `done` is told about every cell once it is finished.
+    which must reach the same folders.
     """
     todo = pending(cells, place)
     if jobs == 1 and scheduler is None:
-        for cell in todo:
-            done(_run_one(cell, place))
+        yield from (_run_one(cell, place) for cell in todo)
         return
     import joblib  # only here: one process needs neither it nor dask
 
@@ -66,11 +66,9 @@ def run(
     if scheduler is not None:
         workers = {"backend": "dask", "scheduler_host": scheduler}
     with joblib.parallel_config(**workers), without_warnings():
-        found = joblib.Parallel(return_as="generator_unordered")(
+        yield from joblib.Parallel(return_as="generator_unordered")(
             joblib.delayed(_run_one)(cell, place) for cell in todo
         )
-        for cell in found:
-            done(cell)
 
 
 def pending(cells: Sequence[Cell], place: Place) -> list[Cell]:
@@ -153,10 +151,8 @@ def run_suite(
 ) -> None:
     """Run what is not finished, then report."""
     cells, place = load_suite(suite, data).cells, Place(data, folder)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=ERRORS) as progress:
-        bar = progress.add_task(suite, total=len(pending(cells, place)))
-        run(cells, place, jobs=jobs, scheduler=scheduler, done=lambda _: progress.advance(bar))
+    done = run(cells, place, jobs=jobs, scheduler=scheduler)
+    deque(track(done, suite, len(pending(cells, place)), console=ERRORS), maxlen=0)
     report(suite, data, folder, out, rows)
 
 
@@ -197,3 +193,4 @@ def compare(first: Path, second: Path) -> None:
 
 
 COMMANDS = frozenset({"run", "plan", "report", "compare"})
+main = partial(run_app, app, "python -m benchmarks")

@@ -18,8 +18,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _READ, _TRIED, _MOST = 10, 24, 8  # texts read for words; words tried a step; words added
 
 
-def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
-    del draw
+def _plant(record: Record, count: int, _: Random) -> Sequence[str]:
     embed, texts = HashedEmbedder().embed, argued(record, _READ)
     asked, known = embed([record.question])[0], {*tokens(record.question), *STOP_WORDS}
     read = " ".join([*record.hits[:_READ], *texts]).lower()

@@ -1,12 +1,12 @@
 """What attacks plant: texts that argue for the false answer, released ones, and templates."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import cycle, islice
 from pathlib import Path
 from random import Random
+from string import Formatter
 
 from benchmarks.datasets import Record
 from benchmarks.forms import FORMS
@@ -21,50 +21,33 @@ ADAPTIVE = ("RAGDefender, Section 6.5", "ACSAC 2025", OURS[-1])
 _ARGUED = ("poisonedrag", "poisonedrag_black", "statement")
 
 
-def argued(record: Record, count: int, form: str = "plain") -> list[str]:
-    """Return texts that argue for the false answer; without any in the data, there are none."""
-    texts = next((record.poison[kind] for kind in _ARGUED if record.poison.get(kind)), ())
+def argued(
+    record: Record, count: int, *, kinds: Sequence[str] = _ARGUED, form: str = "plain"
+) -> list[str]:
+    """Return texts of the first of these kinds that the data holds; by default they argue."""
+    texts = next((record.poison[kind] for kind in kinds if record.poison.get(kind)), ())
     return [FORMS[form](record.question, text) for text in texts[:count]]
 
 
-def released(*kinds: str, form: str = "plain") -> Plant:
-    """Return what plants the texts of the first of these kinds that the data holds."""
-
-    def plant(record: Record, count: int, draw: Random) -> Sequence[str]:
-        del draw
-        texts = next((record.poison[kind] for kind in kinds if record.poison.get(kind)), ())
-        return [FORMS[form](record.question, text) for text in texts[:count]]
-
-    return plant
+def released(*kinds: str, form: str) -> Plant:
+    return lambda record, count, _: argued(record, count, kinds=kinds, form=form)
 
 
 def templated(*templates: str) -> Plant:
-    """Return what fills in {question}, {wrong}, {right} and {text}, which argues; in turn.
+    """Return what fills in {question}, {wrong}, {right}, {text}, which argues, and {hit}; in turn.
 
     Nothing is planted where the data lacks what a template names.
     """
 
-    def plant(record: Record, count: int, draw: Random) -> Sequence[str]:
-        del draw
-        wrong, right = record.incorrect[:1], record.correct[:1]
-        texts = argued(record, count)
+    def plant(record: Record, count: int, _: Random) -> Sequence[str]:
+        known = {"question": [record.question] * count, "text": argued(record, count)}
+        known |= {"wrong": [*record.incorrect[:1]] * count, "right": [*record.correct[:1]] * count}
+        known["hit"] = list(islice(cycle(record.hits), count))
         planted = []
-        for number in range(count):
-            template = templates[number % len(templates)]
-            if (
-                ("{wrong}" in template and not wrong)
-                or ("{right}" in template and not right)
-                or ("{text}" in template and number >= len(texts))
-            ):
-                continue
-            planted.append(
-                template.format(
-                    question=record.question,
-                    wrong="".join(wrong),
-                    right="".join(right),
-                    text=texts[number] if number < len(texts) else "",
-                )
-            )
+        for number, template in zip(range(count), cycle(templates), strict=False):
+            named = [name for _, name, *_ in Formatter().parse(template) if name]
+            if all(known[name][number:] for name in named):
+                planted.append(template.format_map({name: known[name][number] for name in named}))
         return list(dict.fromkeys(planted))
 
     return plant
@@ -73,9 +56,8 @@ def templated(*templates: str) -> Plant:
 def read(file: Path) -> Attack:
     """Return the attack that a file describes.
 
-    It has the fields of `About`; `released`, the kinds of `released`, and their `form`, or
-    `templates`; a `trigger`, which the victim types behind
-    the question; and `refusal`.
+    It has the fields of `About`; `released`, the kinds of `argued`, and their `form`, or
+    `templates`; a `trigger`, which the victim types behind the question; and `refusal`.
     """
     fields = tomllib.loads(file.read_text(encoding="utf-8"))
     kinds, form = fields.pop("released", ()), fields.pop("form", "plain")

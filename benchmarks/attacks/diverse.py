@@ -17,8 +17,7 @@ _FORMS = ("prepend", "keywords", "quoted", "halves", "wondered")
 _MANY = 25
 
 
-def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
-    del draw
+def _plant(record: Record, count: int, _: Random) -> Sequence[str]:
     texts = argued(record, _MANY)
     if not texts:
         return []

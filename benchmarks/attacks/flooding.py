@@ -13,8 +13,7 @@ _WRITERS = ("poisonedrag", "gpt4", "gemini", "statement")
 _FORMS = ("prepend", "shuffled", "spread")
 
 
-def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
-    del draw
+def _plant(record: Record, count: int, _: Random) -> Sequence[str]:
     written = [text for one in _WRITERS for text in record.poison.get(one, ()) if text.strip()]
     texts = list(dict.fromkeys(written))[:count]
     return [

@@ -7,7 +7,7 @@ has them; else two letters change places in the answer and in long words of the 
 from collections.abc import Sequence
 from random import Random
 
-from benchmarks.attacks.described import released
+from benchmarks.attacks.described import argued
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 
@@ -27,7 +27,7 @@ def _misspelt(text: str, answer: str, draw: Random) -> str:
 
 
 def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
-    if found := released("garag")(record, count, draw):
+    if found := argued(record, count, kinds=["garag"]):
         return found
     answer = " ".join(record.correct[:1])
     genuine = sorted(record.golden)[:1]

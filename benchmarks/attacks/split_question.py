@@ -8,8 +8,7 @@ from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 
 
-def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
-    del draw
+def _plant(record: Record, count: int, _: Random) -> Sequence[str]:
     words = record.question.rstrip("?").split()
     half = (len(words) + 1) // 2
     parts = [" ".join(part) for part in (words[:half], words[half:]) if part]

@@ -6,9 +6,6 @@ sparse linear model of the score on what was left in, after ContextCite (Cohen-W
 2024, arXiv 2409.00729). Both tell influence, and leave open whether it is a fault.
 """
 
-from __future__ import annotations
-
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,36 +15,28 @@ from numpy.typing import NDArray
 
 from ragguard.attribution import Attribution
 from ragguard.attribution.claim import claim
-from ragguard.attribution.ragorigin.responsibility import embedding_similarity
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
+from ragguard.attribution.result import Attributor
 from ragguard.attribution.search import search_of
-from ragguard.embedding import CachedEmbedder, HashedEmbedder
 from ragguard.proxy import Proxy, default
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 """Which passages are left in, True for these; shape (n, k)."""
 
-_LONGEST_LISTED = 12
-
 
 @dataclass(frozen=True)
-class Ablation:
+class Ablation(Attributor):
     """Attributes a response to the k passages retrieved, by its likelihood without some of them.
 
-    Attributes:
-        method: Its name.
-        masks: k -> the subsets to score, beside all passages and none.
-        influence: (masks, scores) -> each passage's influence, shape (k,), in units of the scores;
-            all passages come first.
-        top_k: k.
-        proxy: Scores the response.
+    `influence` gives each passage's from masks, all passages first, and scores: of shape (k,), in
+    units of the scores.
     """
 
     method: str
-    masks: Callable[[int], Mask]
+    masks: Callable[[int], Mask]  # k -> the subsets to score, beside all passages and none
     influence: Callable[[Mask, Floats], Floats]
-    top_k: int = 5
+    top_k: int
     proxy: Proxy = field(default_factory=default)
 
     def attribute(self, query: str, response: str, retrieve: Any) -> Attribution:
@@ -57,7 +46,7 @@ class Ablation:
         together lead to the response more than none do, and its influence is positive and in the
         higher cluster of 2-means. If one cluster explains the influences (of 4 or more) better than
         two, all are responsible if all influences are positive, else none is. The papers rank and
-        leave the decision open. SC and GC are not scored: both are 0.0.
+        leave the decision open. ES, SC and GC are not scored: all are 0.0.
         """
         scope = search_of(query, response, retrieve)(query, self.top_k)
         count = len(scope)
@@ -72,53 +61,18 @@ class Ablation:
         # The logit of the geometric mean probability of the claim's tokens.
         scores = np.asarray(log_p - np.log(-np.expm1(log_p)), dtype=np.float64)
         influence = self.influence(masks[:-1], scores[:-1])
-        lead = bool(scores[0] > scores[-1])
-        guilty = _standing_apart(influence) & lead
-        if guilty.any():
-            why = f"{guilty.sum()} of {count} passages carry the response by ablation"
-        else:
-            why = "no passage stands apart" if lead else "the passages do not lead to the response"
-        similarities = embedding_similarity(CachedEmbedder(HashedEmbedder()), query, scope)
+        guilty = _standing_apart(influence) & bool(scores[0] > scores[-1])
         unscored = [0.0] * count
         return Attribution.of(
             query,
             response,
             self.method,
             scope,
-            (similarities.tolist(), unscored, unscored, influence.tolist()),
+            (unscored, unscored, unscored, influence.tolist()),
             guilty.tolist(),
-            ("poisoning" if guilty.any() else "unclear", why),
-            {"score_all": float(scores[0]), "score_none": float(scores[-1]), "calls": 0},
+            ("poisoning" if guilty.any() else "unclear", "by ablation"),
+            {},
         )
-
-    async def aattribute(self, query: str, response: str, retrieve: Any) -> Attribution:
-        """Return what `attribute` returns, computed in a worker thread."""
-        return await asyncio.to_thread(self.attribute, query, response, retrieve)
-
-
-def leave_one_out(*, top_k: int = 5, **proxy: Proxy) -> Ablation:
-    """Return the attributor that takes away one passage at a time: k + 2 scores."""
-    return Ablation(
-        "leave-one-out",
-        lambda count: ~np.eye(count, dtype=bool),
-        lambda _, scores: np.asarray(scores[0] - scores[1:], dtype=np.float64),
-        top_k,
-        **proxy,
-    )
-
-
-def random_ablations(
-    *, top_k: int = 5, ablations: int = 32, seed: int = 0, **proxy: Proxy
-) -> Ablation:
-    """Return the attributor that takes away random subsets, 32 as in the paper."""
-    return Ablation(
-        "ablation",
-        lambda count: ablation_masks(count, ablations, seed),
-        # The score of all passages is for the verdict, and not part of the sample.
-        lambda masks, scores: linear_influence(masks[1:], scores[1:]),
-        top_k,
-        **proxy,
-    )
 
 
 def ablation_masks(count: int, ablations: int, seed: int) -> Mask:
@@ -129,7 +83,7 @@ def ablation_masks(count: int, ablations: int, seed: int) -> Mask:
     Returns:
         bool array of shape (min(ablations, 2 ** count), count), True where a passage is left in.
     """
-    if count <= _LONGEST_LISTED and 2**count <= ablations:
+    if 2**count <= ablations:
         listed = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
         return np.asarray(listed, dtype=bool)
     draw = np.random.default_rng(seed)

@@ -3,8 +3,6 @@
 2-means over the vectors of the k passages and of as many below them; the paper prunes further.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,11 +10,12 @@ import numpy as np
 from benchmarks.plugins import About, AttributorPlugin
 from ragguard.attribution import Attribution
 from ragguard.attribution.ragorigin.threshold import two_means
+from ragguard.attribution.result import Attributor
 from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
 
 
-class _Clusters:
+class _Clusters(Attributor):
     def __init__(self, k: int) -> None:
         self._scope = 2 * k
         self._embedder = HashedEmbedder()
@@ -32,9 +31,6 @@ class _Clusters:
         return Attribution.of(
             query, response, "clusters", passages, columns, guilty, ("poisoning", why), {"calls": 0}
         )
-
-    async def aattribute(self, query: str, response: str, retrieve: Any) -> Attribution:
-        return self.attribute(query, response, retrieve)
 
 
 _PAPER = ("Poison Forensics, Shan et al., as adapted by RAGOrigin", "USENIX Security 2022")

@@ -6,8 +6,8 @@ question's content words, and supports the answer if one sentence holds the answ
 
 import re
 
-from benchmarks.attributors.judging import judge_that, judged_by
-from benchmarks.metrics.says import says
+from benchmarks.attributors.judging import judged_by
+from benchmarks.metrics.matching import says
 from ragguard.stems import tokenize
 from ragguard.text import STOP_WORDS
 
@@ -30,5 +30,5 @@ ATTRIBUTOR = judged_by(
     "Self-RAG check",
     "Self-RAG, Asai et al., as adapted by RAGOrigin",
     "ICLR 2024",
-    lambda _: judge_that(supports),
+    lambda _: supports,
 )

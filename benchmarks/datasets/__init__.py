@@ -1,11 +1,9 @@
 """The benchmark's questions: what was retrieved for them, and what an attacker would plant."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from benchmarks.embedders import nearest
 from ragguard.demo.corpus import ATTACKS, load_corpus
@@ -75,7 +73,7 @@ class Dataset:
         """The kinds of attack in this data, in order of appearance."""
         return tuple(dict.fromkeys(kind for record in self.records for kind in record.poison))
 
-    def limited(self, limit: int | None) -> Dataset:
+    def limited(self, limit: int | None) -> Self:
         """Return the data with at most `limit` records in each half."""
         if limit is None:
             return self
@@ -92,25 +90,15 @@ def load_folder(folder: Path) -> list[Dataset]:
 
 
 def load_with_reading(folder: Path) -> list[Dataset]:
-    """Return the datasets of a folder, and behind them this one if the folder has its files."""
+    """Return the datasets of a folder, and behind them `READING` if the folder has its files.
+
+    It has no question of the others.
+    """
     datasets = load_folder(folder)
-    reading = load_reading(folder, datasets)
-    return datasets if reading is None else [*datasets, reading]
-
-
-def load_choosing(folder: Path) -> list[Dataset]:
-    """Return all whose choosing half weights and calibrations are chosen on."""
-    path = folder / f"{WRITTEN}.jsonl"
-    written = [load_file(path, WRITTEN)] if path.is_file() else []
-    return [*load_with_reading(folder), *written]
-
-
-def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None:
-    """Return the dataset without the questions of `others`; None if the folder lacks the files."""
     pages, lines = (values(folder, f) for f in ("wikipedia_passages", "reading_comprehension"))
     if not pages or not lines:
-        return None
-    asked = {record.question.lower().strip(" ?") for data in others for record in data.records}
+        return datasets
+    asked = {record.question.lower().strip(" ?") for data in datasets for record in data.records}
     texts = [str(line["text"]) for line in pages]
     questions: list[str] = []
     for source in _READING_SOURCES:
@@ -120,7 +108,7 @@ def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None
         questions += [one for one in some if one.lower().strip(" ?") not in asked]
     retrieved = zip(questions, nearest(questions, texts), strict=True)
     records = tuple(Record(question, hits, frozenset(), {}) for question, hits in retrieved)
-    return Dataset(READING, records, split=True)
+    return [*datasets, Dataset(READING, records, split=True)]
 
 
 def load_file(path: Path, name: str) -> Dataset:

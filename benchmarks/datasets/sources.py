@@ -139,8 +139,10 @@ def load(name: str, folder: Path | None) -> Dataset:
             raise InvalidInputError(
                 f"{path} is not of the format {form} ({error!r}); name another"
             ) from error
+    elif name == _RELEASED:
+        data = Dataset(name, tuple(_released(path)), split=True)
     else:
-        data = _released(path) if name == _RELEASED else load_file(path, name)
+        data = load_file(path, name)
     records = (
         record if record.id else replace(record, id=str(number))
         for number, record in enumerate(data.records)
@@ -148,7 +150,7 @@ def load(name: str, folder: Path | None) -> Dataset:
     return replace(data, records=tuple(records))
 
 
-def _released(path: Path) -> Dataset:
+def _released(path: Path) -> Records:
     """Read released attacks; hits are what the built-in embedder finds in the folder's passages.
 
     All false answers of a question count as the attacker's. A line holds `question`,
@@ -157,12 +159,10 @@ def _released(path: Path) -> Dataset:
     texts = [str(one["text"]) for one in lines(path.with_name("wikipedia_passages.jsonl"))]
     values = lines(path)
     found = nearest([value["question"] for value in values], texts)
-    records = []
     for value, hits in zip(values, found, strict=True):
         first = {kind: found[0] for kind, found in value["poison"].items() if found}
         poison = {kind: tuple(one["texts"]) for kind, one in first.items()}
         right = answers(value.get("correct_answer"))
         wrong = tuple(dict.fromkeys(str(one["incorrect_answer"]) for one in first.values()))
         asked, number = value["question"], str(value["id"])
-        records.append(Record(asked, hits, frozenset(), poison, number, right, wrong))
-    return Dataset("released", tuple(records), split=True)
+        yield Record(asked, hits, frozenset(), poison, number, right, wrong)

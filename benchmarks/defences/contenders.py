@@ -1,7 +1,5 @@
 """Defences of sections and single commands; their calls are apart, so that they can be timed."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -19,42 +17,31 @@ from benchmarks.retrieval import OVER_FETCH, RetrievedSet
 from ragguard import Guard, Verdict
 
 PACKAGE = "ragdefender"
+MULTI_HOP = frozenset({"hotpotqa"})  # datasets whose questions take two passages to answer
 Task = Literal["single_hop", "multi_hop"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a defence did with a set of which the generator gets k.
+    """What a defence did with a set of which the generator gets k."""
 
-    Attributes:
-        fired: It dropped, or wanted to drop, at least one passage.
-        dropped: bool array of shape (min(k, n),): dropped from the first k.
-        kept: Positions of the passages that reach the generator, at most k.
-        marked: It kept a passage, and marked it as unusual.
-    """
-
-    fired: bool
-    dropped: NDArray[np.bool_]
-    kept: tuple[int, ...]
-    marked: bool = False
+    fired: bool  # it dropped, or wanted to drop, at least one passage
+    dropped: NDArray[np.bool_]  # of shape (min(k, n),): dropped from the first k
+    kept: tuple[int, ...]  # positions of the passages that reach the generator, at most k
+    marked: bool = False  # it kept a passage, and marked it as unusual
 
 
 @dataclass(frozen=True)
 class Defence:
     """A defence.
 
-    Attributes:
-        name: Its row in the tables.
-        bind: Prepares the call on a set of at most `over_fetch * k` passages; a clock runs around
-            the call alone.
-        outcome: Reads what the call answered, given k.
-        over_fetch: How many times k it is given.
+    `bind` prepares the call on a set, given k; a clock runs around the call alone.
     """
 
-    name: str
+    name: str  # its row in the tables
     bind: Callable[[RetrievedSet, int], Callable[[], Any]]
-    outcome: Callable[[Any, int], Outcome]
-    over_fetch: int = 1
+    outcome: Callable[[Any, int], Outcome]  # reads what the call answered, given k
+    over_fetch: int = 1  # how many times k passages the set has at most
 
 
 def _from_drops(drops: Sequence[bool], k: int) -> Outcome:
@@ -118,12 +105,7 @@ def package_version() -> str | None:
 
 
 def all_defences(stack: ExitStack, *, package: bool = True) -> list[Defence]:
-    """Return every defence that is installed.
-
-    Args:
-        stack: Closes the guards.
-        package: False leaves the published package out even if it is installed.
-    """
+    """Return all defences, with the package if asked for and installed; guards end with `stack`."""
     # However long a set takes: what is asked is what becomes of it, and how long that takes.
     ours, over_fetched, *paper = map(
         stack.enter_context,

@@ -1,7 +1,5 @@
 """Defences that a file describes: `defences/NAME.toml`."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ likelihood of a hidden word is that of the lexical proxy after it read the rest 
 limit is on its scale: as in RAGSieve's comparison, 5 % of clean passages are beyond it.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

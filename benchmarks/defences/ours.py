@@ -1,12 +1,9 @@
 """What the modes of our guard share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
 from benchmarks.plugins import About, Case, Decision, Defence, Judge, Setting
-from benchmarks.retrieval import RetrievedSet
+from benchmarks.retrieval import OVER_FETCH, RetrievedSet
 from ragguard import Guard, Passage
 
 MEASURES = tuple(
@@ -40,7 +37,8 @@ def guarding(make: Callable[[Setting], Guard]) -> Callable[[Setting], Judge]:
 
 
 def mode(
-    title: str, make: Callable[[Setting], Judge], *, sees: str = "one query", **more: Any
+    title: str, make: Callable[[Setting], Judge], *more: str, sees: str = "one query"
 ) -> Defence:
-    """Return a mode of our guard as a plug-in."""
-    return Defence(About(title, "ragguard", "this project", sees), make, **more, measures=MEASURES)
+    """Return a mode of our guard, given 3 k passages, as a plug-in that measures `more` as well."""
+    about = About(title, "ragguard", "this project", sees)
+    return Defence(about, make, OVER_FETCH, (*MEASURES, *more))

@@ -1,7 +1,5 @@
 """What the defences share that drop a passage whose score is above those of clean ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

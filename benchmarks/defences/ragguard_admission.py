@@ -1,14 +1,11 @@
 """Our scan of passages before they are searchable, and the guard behind it."""
 
-from dataclasses import replace
-
-from benchmarks.defences.ours import MEASURES, filtered, mode, passages_of
+from benchmarks.defences.ours import filtered, mode, passages_of
 from benchmarks.plugins import Case, Decision, Judge, Setting
 from ragguard import Guard
 
 
-def _make(setting: Setting) -> Judge:
-    del setting
+def _make(_: Setting) -> Judge:
     guard = Guard(on_error="raise")
 
     def judge(case: Case) -> Decision:
@@ -21,5 +18,5 @@ def _make(setting: Setting) -> Judge:
     return judge
 
 
-_mode = mode("ragguard, with the scan", _make, sees="passages as they come in", over_fetch=3)
-DEFENCE = replace(_mode, measures=(*MEASURES, "ragguard.admission"))
+_SEES = "passages as they come in"
+DEFENCE = mode("ragguard, with the scan", _make, "ragguard.admission", sees=_SEES)

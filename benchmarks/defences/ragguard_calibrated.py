@@ -16,4 +16,4 @@ def _make(setting: Setting) -> Guard:
     return guard
 
 
-DEFENCE = mode("ragguard, calibrated, 5 %", guarding(_make), sees="clean traffic", over_fetch=3)
+DEFENCE = mode("ragguard, calibrated, 5 %", guarding(_make), sees="clean traffic")

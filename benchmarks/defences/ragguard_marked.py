@@ -5,8 +5,7 @@ from benchmarks.plugins import Case, Decision, Judge, Setting
 from ragguard import Guard
 
 
-def _make(setting: Setting) -> Judge:
-    del setting
+def _make(_: Setting) -> Judge:
     guard = Guard(on_error="raise")
 
     def judge(case: Case) -> Decision:
@@ -18,4 +17,4 @@ def _make(setting: Setting) -> Judge:
     return judge
 
 
-DEFENCE = mode("ragguard, marked dropped too", _make, over_fetch=3)
+DEFENCE = mode("ragguard, marked dropped too", _make)

@@ -12,8 +12,7 @@ from ragguard import Guard
 _WAIT = 600.0  # seconds
 
 
-def _make(setting: Setting) -> Judge:
-    del setting
+def _make(_: Setting) -> Judge:
 
     def judge(case: Case) -> Decision:
         with Guard(on_error="raise", policy="review") as guard:
@@ -31,4 +30,4 @@ def _make(setting: Setting) -> Judge:
     return judge
 
 
-DEFENCE = mode("ragguard, after one report", _make, sees="one query, one report", over_fetch=3)
+DEFENCE = mode("ragguard, after one report", _make, sees="one query, one report")

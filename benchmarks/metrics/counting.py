@@ -63,16 +63,6 @@ def rate(parts: Sequence[float], wholes: Sequence[float] | None = None) -> Rate:
     return Rate(tuple(parts), (1,) * len(parts) if wholes is None else tuple(wholes))
 
 
-def difference(first: Sequence[float], second: Sequence[float]) -> Rate:
-    """Return mean(second) - mean(first) of the same questions, resampled in pairs.
-
-    >>> found = difference([0, 0], [1, 1])
-    >>> found.value, found.ends
-    (1.0, (1.0, 1.0))
-    """
-    return rate([b - a for a, b in zip(first, second, strict=True)])
-
-
 def figures(rows: Rows) -> dict[str, Rate | float]:
     """Return the figures of a cell of defence.
 

@@ -1,7 +1,5 @@
 """What a defence does to a retrieved set, counted the same way in every section and command."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

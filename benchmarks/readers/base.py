@@ -1,7 +1,5 @@
 """What a reader is asked and answers, and the answers that are kept on disk."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 from collections.abc import Iterator
@@ -17,19 +15,12 @@ PASSAGE_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class Prompt:
-    """A question with the passages that are left.
+    """A question with the passages that are left."""
 
-    Attributes:
-        question: As the user asks it.
-        passages: Best first; may be empty.
-        instruction: What the model is told to do.
-        candidates: The right answer and the attacker's; for readers that can only choose.
-    """
-
-    question: str
-    passages: tuple[str, ...]
-    instruction: str = ANSWER
-    candidates: tuple[str, ...] = ()
+    question: str  # as the user asks it
+    passages: tuple[str, ...]  # best first; may be empty
+    instruction: str = ANSWER  # what the model is told to do
+    candidates: tuple[str, ...] = ()  # the right answer and the attacker's, to choose from
 
 
 @dataclass(frozen=True)
@@ -68,15 +59,9 @@ def in_words(prompt: Prompt) -> str:
 
 
 class Kept:
-    """A reader that answers equal prompts once, and remembers that on disk.
-
-    Args:
-        reader: Is asked what is not known yet.
-        folder: Holds `answers.sqlite`, which processes may share.
-    """
+    """A reader that answers equal prompts once: `answers.sqlite`, which processes may share."""
 
     def __init__(self, reader: Reader, folder: Path) -> None:
-        self.name = reader.name
         self._reader = reader
         self._file = folder / "answers.sqlite"
         folder.mkdir(parents=True, exist_ok=True)
@@ -87,13 +72,10 @@ class Kept:
                 " (key TEXT PRIMARY KEY, text TEXT, read INTEGER, written INTEGER) WITHOUT ROWID"
             )
 
-    def words(self, prompt: Prompt) -> str:
-        """Return all that the answer depends on."""
-        return self._reader.words(prompt)
-
     def answer(self, prompt: Prompt) -> Answer:
         """Return the answer, asking the model only for what was never asked."""
-        key = hashlib.sha256(f"{self.name}\n{self.words(prompt)}".encode("utf-8", "replace"))
+        asked = f"{self._reader.name}\n{self._reader.words(prompt)}"
+        key = hashlib.sha256(asked.encode("utf-8", "replace"))
         with self._open() as kept:
             row = kept.execute(
                 "SELECT text, read, written FROM answers WHERE key = ?", (key.hexdigest(),)

@@ -3,8 +3,6 @@
 `RAGGUARD_READER_KEY` in the environment is sent as the bearer token.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import urllib.request

@@ -4,8 +4,6 @@ No model has to be installed, and none understands anything: it stands for a rea
 what it is told, and is never mixed with readers that write.
 """
 
-from __future__ import annotations
-
 from benchmarks.plugins import About, ReaderPlugin
 from benchmarks.readers.base import Answer, Prompt, in_words
 from ragguard.proxy import LexicalProxy

@@ -3,8 +3,6 @@
 Its export is used (`ragguard proxy get smollm2`), on one thread; nothing is downloaded.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from benchmarks.plugins import About, ReaderPlugin

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.cells import Cell
-from benchmarks.metrics.counting import Rate, attributed, difference, figures
+from benchmarks.metrics.counting import Rate, attributed, figures, rate
 from benchmarks.plugins import find
-from benchmarks.report.table import Row, Table, as_is
+from benchmarks.report.table import Row, Table, as_is, grouped
 from ragguard.errors import InvalidInputError
 
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
@@ -63,14 +63,11 @@ def sections_of(found: Sequence[Shown]) -> dict[str, Any]:
 
 def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
     """Return the cells of a result with their figures, counted anew."""
-    rows: dict[int, list[Row]] = {}
-    for name in _ROWS.values():
-        for row in sections.get(name, ()):
-            rows.setdefault(row["cell"], []).append(row)
+    rows = grouped((row for name in _ROWS.values() for row in sections.get(name, ())), "cell")
     kept = {}
     for number, fields in enumerate(sections["suite_cells"]):
         cell = Cell(**{name: fields[name] for name in fields if name not in ("id", "reason")})
-        kept[cell.key] = (cell, rows.get(number, []), fields["reason"])
+        kept[cell.key] = (cell, rows.get((number,), []), fields["reason"])
     return judged(kept)
 
 
@@ -216,7 +213,7 @@ def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
             line = {"data": one.cell.dataset, "attack": title_of("attacks", one.cell.attack)}
             line |= {"defence": title_of("defences", one.cell.method), "questions": str(len(both))}
             for said, part in _CHANGED.items():
-                changed = difference([a[part] for a, _ in both], [b[part] for _, b in both])
+                changed = rate([b[part] - a[part] for a, b in both])
                 points = [100 * (one or 0.0) for one in (changed.value, *changed.ends)]
                 line[said] = "{:+.1f} ({:+.1f} to {:+.1f})".format(*points)
             lines.append(line)

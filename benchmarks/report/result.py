@@ -63,15 +63,10 @@ def _text(value: Any, indent: str = "") -> str:
         return "{\n" + ",\n".join(parts) + f"\n{indent}}}" if parts else "{}"
     if _is_rows(value):
         columns = list(value[0])
-        rows = [
-            f"{deeper} {json.dumps([row[name] for name in columns], separators=_TIGHT)}"
-            for row in value
-        ]
-        return (
-            f'{{\n{deeper}"columns": {json.dumps(columns)},\n{deeper}"rows": [\n'
-            + ",\n".join(rows)
-            + f"\n{deeper}]\n{indent}}}"
-        )
+        rows = (json.dumps([row[name] for name in columns], separators=_TIGHT) for row in value)
+        lines = ",\n".join(f"{deeper} {row}" for row in rows)
+        head = f'{{\n{deeper}"columns": {json.dumps(columns)},\n{deeper}"rows": [\n'
+        return f"{head}{lines}\n{deeper}]\n{indent}}}"
     return json.dumps(value)
 
 

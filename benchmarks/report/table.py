@@ -36,12 +36,6 @@ def as_is(title: str, rows: Sequence[Row]) -> Table:
     return Table(title, tuple(fields), lines)
 
 
-def archived(kept: Mapping[str, Any]) -> Table:
-    """Return a table that a result keeps as it was last made, since nothing makes it any more."""
-    rows = tuple(map(tuple, kept["rows"]))
-    return Table(kept["title"], tuple(kept["columns"]), rows)
-
-
 def crossed(
     title: str,
     rows: Sequence[Row],

@@ -2,6 +2,8 @@
 
 import asyncio
 import math
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,12 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from benchmarks.attributors.ablation import (
-    ablation_masks,
-    leave_one_out,
-    linear_influence,
-    random_ablations,
-)
+from benchmarks.attributors.ablation import ablation_masks, linear_influence
+from benchmarks.plugins import Setting, find
 from ragguard.attribution import Attribution
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
@@ -32,6 +30,15 @@ BENIGN = [
     "Halden lies on both banks of the river and has a small harbour.",
     "Bridges of timber rot where the posts enter the water.",
 ]
+
+
+def attributor(name, **proxy):
+    return replace(find("attributors", name).make(Setting(None, None, 5, 0)), **proxy)
+
+
+leave_one_out, random_ablations = (
+    partial(attributor, name) for name in ("leave_one_out", "contextcite")
+)
 BOTH = pytest.mark.parametrize("method", [leave_one_out, random_ablations])
 
 
@@ -101,7 +108,6 @@ def test_one_poisoned_passage_is_found(method):
     assert attribution.cause == "poisoning"
     assert texts_of(attribution) == {POISON[0]}
     assert attribution.scope_size == len(attribution.scores) == 5
-    assert attribution.details["score_all"] > attribution.details["score_none"]
     assert Attribution.from_dict(attribution.to_dict()) == attribution
     assert asyncio.run(baseline.aattribute(QUESTION, LIE, retrieve)) == attribution
 
@@ -120,13 +126,10 @@ def test_leave_one_out_is_blind_to_passages_that_say_the_same():
 def test_passages_that_do_not_lead_there_are_not_blamed(method, lie, texts):
     attribution = method(proxy=Likely(lie)).attribute(QUESTION, LIE, ranked(texts))
     assert (attribution.cause, attribution.responsible) == ("unclear", [])
-    assert "do not lead" in attribution.reason
 
 
 def test_a_scope_of_nothing_but_poison_is_blamed_whole():
-    attribution = random_ablations(proxy=Likely(), ablations=4).attribute(
-        QUESTION, LIE, ranked(POISON)
-    )
+    attribution = random_ablations(proxy=Likely()).attribute(QUESTION, LIE, ranked(POISON))
     assert texts_of(attribution) == set(POISON)
 
 
@@ -140,8 +143,6 @@ def test_the_score_is_the_logit_of_the_mean_probability():
     attribution = leave_one_out(proxy=Likely("Orla")).attribute(
         QUESTION, LIE, ranked([BENIGN[0], POISON[0]])
     )
-    assert attribution.details["score_all"] == pytest.approx(0.0)
-    assert attribution.details["score_none"] == pytest.approx(math.log(1 / 3))
     influence = [score.responsibility for score in attribution.scores]
     assert influence == pytest.approx([0.0, -math.log(1 / 3)])
 

@@ -14,7 +14,7 @@ def test_tally_counts_missed_poison_as_false_negative():
         PassageScore(Passage(text), 0.0, 0.0, 0.0, 0.0, responsible)
         for text, responsible in texts.items()
     ]
-    event = misgeneration.Event("q", "a", (), frozenset({"found", "overlooked", "out of scope"}))
+    event = misgeneration.Event("q", "found", (), frozenset({"found", "overlooked", "beyond"}))
     tally = misgeneration.Tally()
     tally.add(event, Attribution("q", "a", "m", [], scores, 5, "poisoning", ""))
     row = tally.row()
@@ -27,7 +27,7 @@ def test_tally_counts_missed_poison_as_false_negative():
 
 @pytest.mark.slow
 def test_runs_without_a_data_folder_and_finds_prepended_statements():
-    result = attribution.run(misgeneration.Selection(limit=2))
+    result = attribution.run(None, 2)
     rows = [
         row
         for row in result["poisoned"]

@@ -28,15 +28,20 @@ def test_events_are_counted_stratum_by_stratum():
     outcomes.add(clean, blaming({"calm": False}), dataset=OWN)
     outcomes.add(poisoned, blaming({"lie a": False, "calm": False}), dataset="nq", kind="gpt4")
     outcomes.add(clean, blaming({"calm": True}), dataset=OWN)
-    public, own = outcomes.rows()
-    assert list(public)[:3] == ["dataset", "kind", "events"]
-    assert (public["events"], public["fnr"], public["fpr"]) == (2, 0.5, 0.0)
-    assert (own["dataset"], own["events"], own["fpr"], own["fnr"]) == (OWN, 2, 0.5, 0.0)
-    assert outcomes.rows(Tally.blamed)[1] == {"dataset": OWN, "events": 2, "blamed": 0.5}
+    stratum, nothing_planted = outcomes.rows(Tally.blamed)
+    assert stratum == {"dataset": "nq", "kind": "gpt4", "events": 2, "blamed": 0.5}
+    assert nothing_planted == {"dataset": OWN, "events": 2, "blamed": 0.5}
+    attacks = Outcomes()
+    attacks.add(poisoned, blaming({"lie a": True, "calm": False}), dataset="nq")
+    attacks.add(poisoned, blaming({"lie a": False, "calm": False}), dataset="nq")
+    (row,) = attacks.rows()
+    assert list(row)[:2] == ["dataset", "events"]
+    assert (row["events"], row["fnr"], row["fpr"]) == (2, 0.5, 0.0)
 
 
 def test_the_summary_is_a_mean_over_datasets_of_means_over_kinds():
-    common = {"proxy": "p", "form": "plain", "response": "short", "events": 2}
+    of = {"data": "public", "method": "ragorigin", "response": "short"}
+    common = {**of, "form": "plain", "events": 2}
     rows = [
         {**common, **ZERO, "dataset": "nq", "kind": "poisonedrag", "dacc": 1.0},
         {**common, **ZERO, "dataset": "nq", "kind": "gpt4", "dacc": 0.5},
@@ -44,22 +49,15 @@ def test_the_summary_is_a_mean_over_datasets_of_means_over_kinds():
         {**common, **ZERO, "dataset": "msmarco", "kind": "garag", "dacc": 0.0},
     ]
     clean = [
-        {"dataset": "nq", "proxy": "p", "response": "short", "events": 4, "blamed": 0.25},
-        {"dataset": "msmarco", "proxy": "p", "response": "short", "events": 1, "blamed": 0.0},
-        {"dataset": "nq", "proxy": "p", "response": "sentence", "events": 4, "blamed": 1.0},
+        {**of, "dataset": "nq", "events": 4, "blamed": 0.25},
+        {**of, "dataset": "msmarco", "events": 1, "blamed": 0.0},
+        {**of, "dataset": "nq", "response": "sentence", "events": 4, "blamed": 1.0},
     ]
-    (row,) = summary(rows, clean, by=("proxy", "form", "response"))
+    (row,) = summary(rows, clean)
     assert row["dacc"] == 0.5  # of 0.75 and 0.25
     assert row["events"] == 6
     assert row["clean_blamed"] == 0.125
     assert row["clean_blamed_pooled"] == 0.2
-
-
-def test_rows_without_a_kind_are_of_all_main_kinds():
-    row = {**ZERO, "dataset": "nq", "variant": "v", "form": "plain", "events": 3, "dacc": 0.5}
-    clean = [{"dataset": "nq", "variant": "v", "events": 1, "blamed": 1.0}]
-    (found,) = summary([row], clean, by=("variant", "form"))
-    assert (found["events"], found["dacc"], found["clean_blamed"]) == (3, 0.5, 1.0)
 
 
 def test_committed_summaries_are_those_of_their_rows():
@@ -68,5 +66,5 @@ def test_committed_summaries_are_those_of_their_rows():
         [{"data": "own" if row["dataset"] == OWN else "public", **row} for row in kept[rows]]
         for rows in ("poisoned", "clean")
     )
-    made = summary(poisoned, clean, by=("data", "form", "response", "method"))
+    made = summary(poisoned, clean)
     assert [row | old for row, old in zip(made, kept["summary"], strict=True)] == made

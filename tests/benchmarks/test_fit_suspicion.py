@@ -24,9 +24,11 @@ from benchmarks.forms import FITTED_FORMS
 from benchmarks.samples import PLANS, Plan, Sample, Samples, samples, sets_of
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.features import SIGNALS
+from ragguard.inline.features.manner import shipped
 from ragguard.inline.scoring import BY_HAND, DETECTORS, Detector
 
 ONCE = (5, False)
+SHIPPED = [shipped()] * FOLDS
 PLAN = Plan(("a", "b"), ("prepend",))
 
 
@@ -64,7 +66,7 @@ class TestWeights:
                 one([0, 0]),
             ]
         )
-        plan = Plan(("a",), ("prepend",), counts=(2,))
+        plan = Plan(("a",), ("prepend",))
         # Poison 1, benign 1, clean 3 together: a sum of 5.
         expected = [0.1, 0.1, 0.1, 0.1, *[0.15] * 4]
         np.testing.assert_allclose(found.weights(plan), expected)
@@ -80,11 +82,6 @@ class TestWeights:
         )
         weights = found.weights(Plan(("a",), ("prepend", "middle")))
         np.testing.assert_allclose(weights, [1 / 8, 1 / 8, 0, 6 / 8])
-
-    def test_numbers_of_texts_that_the_plan_does_not_name_weigh_nothing(self):
-        found = many([one([0], poisoned=(0,), form="prepend"), one([0])])
-        weights = found.weights(Plan(("a",), ("prepend",), counts=(5,)))
-        np.testing.assert_allclose(weights, [0, 1])
 
 
 class TestScore:
@@ -262,7 +259,6 @@ class TestPlans:
             assert set(plan.forms) <= set(FITTED_FORMS)
             assert len(plan.signals) == len(set(plan.signals))
             assert plan.forms
-            assert set(plan.counts) <= {1, 5}
 
     def test_every_signal_is_in_a_plan_or_set_by_hand(self):
         by_hand = {name for one in BY_HAND.values() for name in one.weights}
@@ -310,7 +306,7 @@ class TestSamples:
 
     def test_what_attacks_are_tried(self):
         data = Dataset("nq", tuple(map(record, range(4))), split=True)
-        found = list(samples([data], [HashedEmbedder(), HashedEmbedder()]))
+        found = list(samples([data], [HashedEmbedder(), HashedEmbedder()], SHIPPED))
         # The choosing half: the records 0 and 2, of folds 0 and 1; four settings, two embedders.
         assert {sample.fold for sample in found} == {0, 1}
         assert sum(sample.count == 0 for sample in found) == 2 * 4 * 2
@@ -324,7 +320,7 @@ class TestSamples:
 
     def test_of_the_largest_set_a_third_is_attacked(self):
         data = Dataset("simpleqa", tuple(map(record, range(12))), split=True)
-        found = list(samples([data], [HashedEmbedder()]))
+        found = list(samples([data], [HashedEmbedder()], SHIPPED))
         assert sum(sample.count == 0 for sample in found) == 6 * 4
         # Positions 0 and 3 of the half.
         assert {sample.fold for sample in found if sample.count} == {0, 3}

@@ -12,7 +12,10 @@ from benchmarks.make_calibration import calibrate, cross_fitted
 from benchmarks.samples import PLANS, samples
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.features import SIGNALS
+from ragguard.inline.features.manner import shipped
 from ragguard.inline.scoring import DETECTORS, SCORER, Detector, suspicions
+
+SHIPPED = [shipped()] * FOLDS
 
 
 @pytest.fixture
@@ -21,7 +24,7 @@ def split():
 
 
 def test_calibrations_for_every_size_with_and_without_reference(split):
-    made = list(calibrate([split.limited(3)], [HashedEmbedder()], [suspicions] * FOLDS))
+    made = list(calibrate([split.limited(3)], [HashedEmbedder()], [suspicions] * FOLDS, SHIPPED))
     assert [(entry["size"], entry["with_reference"]) for entry in made] == [
         (size, reference) for size in (5, 10, 20, 50) for reference in (False, True)
     ]
@@ -36,14 +39,14 @@ def test_calibrations_for_every_size_with_and_without_reference(split):
 def test_every_query_is_scored_by_the_weights_of_its_own_fold(split, monkeypatch):
     monkeypatch.setattr(make_calibration, "lifted", lambda scores, _: np.sort(scores))
     constant = [lambda signals, fold=fold: np.full(len(signals), fold) for fold in range(FOLDS)]
-    made = list(calibrate([split.limited(FOLDS + 1)], [HashedEmbedder()], constant))
+    made = list(calibrate([split.limited(FOLDS + 1)], [HashedEmbedder()], constant, SHIPPED))
     assert made[0]["scores"] == [0, 0, 1, 2, 3, 4]
 
 
 @pytest.mark.slow
 def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatch):
     few = split.limited(FOLDS)
-    every = list(samples([few], [HashedEmbedder()]))
+    every = list(samples([few], [HashedEmbedder()], SHIPPED))
     seen = []
 
     def recorded(plan, found):
@@ -53,7 +56,7 @@ def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatc
 
     monkeypatch.setattr(fit_suspicion, "fit_detector", recorded)
     monkeypatch.setattr(fit_suspicion, "with_manner", dict)
-    weigh = cross_fitted([few], [HashedEmbedder()])
+    weigh = cross_fitted([few], [HashedEmbedder()], SHIPPED)
     assert len(weigh) == FOLDS
     everything, others = seen[: len(PLANS)], seen[len(PLANS) :]
     assert all(len(folds) == len(every) for folds in everything)

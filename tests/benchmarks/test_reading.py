@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.datasets import READING, Dataset, Record, load_reading, load_with_reading
+from benchmarks.datasets import READING, load_with_reading
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
 
@@ -21,6 +21,10 @@ def asked(number, source="nq"):
         "question": f"Who built {source} pier{number}?",
         "context": f"The {source} pier{number} was built by Ann.",
     }
+
+
+def load_reading(folder):
+    return load_with_reading(folder)[-1]
 
 
 @pytest.fixture
@@ -70,11 +74,9 @@ def test_batches_change_nothing(folder, monkeypatch):
 
 
 def test_questions_of_other_datasets_are_left_out_however_they_are_written(folder):
-    others = tuple(
-        Record(question, (), frozenset(), {})
-        for question in ("who built NQ pier8", " Who built xquad pier0 ?", "Who built nq pier1?")
-    )
-    data = load_reading(folder, [Dataset("nq", others, split=True)])
+    others = ("who built NQ pier8", " Who built xquad pier0 ?", "Who built nq pier1?")
+    write(folder, "nq.jsonl", [{"question": one, "hits": [{"text": "Ann."}]} for one in others])
+    data = load_reading(folder)
     assert [record.question for record in data.records] == [
         *(f"Who built nq pier{number}?" for number in (0, 4, 12, 16)),
         *(f"Who built xquad pier{number}?" for number in (4, 8, 12, 16)),
@@ -88,7 +90,6 @@ def test_it_stands_behind_the_other_datasets(folder):
 @pytest.mark.parametrize("missing", ["wikipedia_passages.jsonl", "reading_comprehension.jsonl"])
 def test_a_folder_that_lacks_its_files_has_only_the_others(folder, missing):
     (folder / missing).unlink()
-    assert load_reading(folder) is None
     assert [data.name for data in load_with_reading(folder)] == ["nq"]
 
 

@@ -26,7 +26,7 @@ def html(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     (folder / "tiny.toml").write_text(SUITE, encoding="utf-8")
     suite, place = load_suite(str(folder / "tiny.toml"), None), Place(None, folder)
-    run(suite.cells, place)
+    list(run(suite.cells, place))
     file = folder / "page.html"
     file.write_text(page(suite.title, {"command": "run & see"}, shown(suite, place)), "utf-8")
     return file

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.datasets import Record, skerrin
 from benchmarks.datasets.sources import load
-from benchmarks.metrics.counting import attributed, difference, figures, rate
+from benchmarks.metrics.counting import attributed, figures, rate
 from benchmarks.metrics.matching import judged, place, refuses
 from benchmarks.plugins import ROOMS, known
 from benchmarks.readers.base import Answer, Kept, Prompt
@@ -111,7 +111,6 @@ def test_intervals_hold_the_value_and_are_the_same_again():
     assert rate([1]).ends == (1.0, 1.0)
     assert rate([0, 1], [0, 1]).value == 1.0
     assert rate([0], [0]).value is None
-    assert difference([0, 1], [1, 1]).value == 0.5
 
 
 def test_an_equal_prompt_is_asked_once_also_by_another_process(tmp_path):

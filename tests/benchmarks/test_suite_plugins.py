@@ -22,10 +22,9 @@ def retrieved(texts):
 
 
 def kept(defence, texts, k=5, clean=()):
-    judge = find("defences", defence).make(
-        Setting(Dataset("own", (), split=False), built_in(), list(clean), k, 0)
-    )
-    record = Record(QUESTION, tuple(texts), frozenset(), {})
+    records = [Record(QUESTION, tuple(hits), frozenset(), {}) for hits in (*clean, texts)]
+    data = Dataset("own", tuple(records[:-1]), split=False)
+    judge, record = find("defences", defence).make(Setting(data, built_in(), k, 0)), records[-1]
     return judge(Case(record, retrieved(texts), k, None)).kept
 
 
@@ -81,7 +80,7 @@ def test_key_words_that_nobody_expects_are_surprising():
 
 
 def test_what_rests_on_unlikely_words_is_dropped():
-    clean = [retrieved([FLUENT, f"Herring is sold at the pier on day {n}."]) for n in range(8)]
+    clean = [[FLUENT, f"Herring is sold at the pier on day {n}."] for n in range(8)]
     assert kept("gmtp", [FLUENT, STUFFED], clean=clean) == (0,)
 
 
@@ -89,7 +88,7 @@ def test_what_rests_on_unlikely_words_is_dropped():
 
 
 def test_gibberish_is_perplexing_and_what_repeats_the_question_is_too_near():
-    clean = [retrieved([FLUENT, f"Herring is sold at the market on day {n}."]) for n in range(8)]
+    clean = [[FLUENT, f"Herring is sold at the market on day {n}."] for n in range(8)]
     gibberish = "xqzvw jjkxq vvqzx kxwqj zzqkx"
     for defence in ("perplexity_90", "perplexity_100"):
         assert kept(defence, ["Gulls eat the fish on the wall.", gibberish], clean=clean) == (0,)

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import plugins, suite_command
-from benchmarks.__main__ import main
 from benchmarks.cells import load_suite
 from benchmarks.datasets import skerrin
 from benchmarks.measuring import Place
 from benchmarks.report.figures import of_sections
 from benchmarks.report.result import read
-from benchmarks.suite_command import finished, pending, run, shown
+from benchmarks.suite_command import finished, main, pending, run, shown
 from ragguard.errors import InvalidInputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,12 +59,10 @@ from benchmarks.cells import load_suite
 from benchmarks.measuring import Place
 from benchmarks.suite_command import run
 
-seen = []
-def done(cell):
-    seen.append(cell)
-    if len(seen) == 2:
+cells = load_suite(sys.argv[1], None).cells
+for number, _ in enumerate(run(cells, Place(None, Path(sys.argv[2])))):
+    if number == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-run(load_suite(sys.argv[1], None).cells, Place(None, Path(sys.argv[2])), done=done)
 """
 
 
@@ -76,10 +73,8 @@ def test_after_a_kill_only_what_is_missing_is_run_and_the_result_is_the_same(tin
     assert run_apart(KILLED, tiny, place.folder).returncode == -signal.SIGKILL
     left = pending(suite.cells, place)
     assert len(left) == len(suite.cells) - 2
-    told = []
-    run(suite.cells, place, done=told.append)
-    assert told == left
-    run(suite.cells, other)
+    assert list(run(suite.cells, place)) == left
+    list(run(suite.cells, other))
     assert timeless(suite, place) == timeless(suite, other)
     assert pending(suite.cells, place) == []
 
@@ -89,8 +84,8 @@ def test_processes_of_this_machine_find_what_one_does(tiny, tmp_path):
     pytest.importorskip("joblib")
     suite = load_suite(str(tiny), None)
     one, two = Place(None, tmp_path / "one"), Place(None, tmp_path / "two")
-    run(suite.cells, one)
-    run(suite.cells, two, jobs=2)
+    list(run(suite.cells, one))
+    list(run(suite.cells, two, jobs=2))
     assert timeless(suite, one) == timeless(suite, two)
 
 
@@ -100,18 +95,18 @@ def test_two_workers_of_dask_find_what_one_process_does(tiny, tmp_path):
     pytest.importorskip("joblib")
     suite = load_suite(str(tiny), None)
     one, two = Place(None, tmp_path / "one"), Place(None, tmp_path / "two")
-    run(suite.cells, one)
+    list(run(suite.cells, one))
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as cluster:
-        run(suite.cells, two, scheduler=cluster.scheduler_address)
+        list(run(suite.cells, two, scheduler=cluster.scheduler_address))
     assert timeless(suite, one) == timeless(suite, two)
 
 
 def test_a_half_written_cell_is_none(tiny, tmp_path):
     suite, place = load_suite(str(tiny), None), Place(None, tmp_path / "run")
     first = suite.cells[0]
-    run([first], place)
+    list(run([first], place))
     file = place.folder / "cells" / f"{first.id}.json"
     kept = json.loads(file.read_text(encoding="utf-8"))
     assert len(kept["rows"]) == kept["expected"] == 3
@@ -168,9 +163,9 @@ def package(tmp_path, monkeypatch):
         "[ragguard_benchmarks.defences]\nno_shouting = loud_defence:DEFENCE\n"
     )
     monkeypatch.syspath_prepend(site)
-    plugins.forget()
+    plugins.known.cache_clear()
     yield
-    plugins.forget()
+    plugins.known.cache_clear()
 
 
 def test_an_attack_and_a_defence_of_somebody_else_join_by_one_file_each(package, tmp_path):
@@ -182,7 +177,7 @@ def test_an_attack_and_a_defence_of_somebody_else_join_by_one_file_each(package,
         encoding="utf-8",
     )
     suite, place = load_suite(str(path), None), Place(None, tmp_path / "run")
-    run(suite.cells, place)
+    list(run(suite.cells, place))
     found = {(one.cell.attack, one.cell.method): one.figures for one in shown(suite, place)}
     assert found["shouting", "none"]["poison_retrieved"].value == 1.0
     assert found["shouting", "none"]["poison_removed"].value == 0.0
@@ -217,7 +212,7 @@ def test_what_cannot_be_measured_says_why_and_is_tried_again(tmp_path, monkeypat
     )
     monkeypatch.setattr("benchmarks.defences.ragdefender_package.package_version", lambda: None)
     suite, place = load_suite(str(path), None), Place(None, tmp_path / "run")
-    run(suite.cells, place)
+    list(run(suite.cells, place))
     reasons = {one.cell.method: one.reason for one in shown(suite, place)}
     assert reasons["none"] == ""
     assert "install the package ragdefender" in reasons["ragdefender_package"]
