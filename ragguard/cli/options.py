@@ -99,42 +99,40 @@ def opened_store(
     from ragguard.audit import open_store
 
     if not create:
-        require_there(url)
-        url = url if live else _readable(url)
+        file = require_there(url)
+        url = url if live or file is None else _readable(url, file)
     with closing(open_store(url)) as store:
         yield store.of_tenant(tenant)
 
 
-def require_there(url: str) -> None:
-    """Raise `StoreError` where `url` names a SQLite file that is not there, or that is empty."""
-    file = _sqlite_file(url)
+def require_there(url: str) -> Path | None:
+    """Return the SQLite file that `url` names, None for another database.
+
+    Raises `StoreError` where it is not there, or empty.
+    """
+    from ragguard.audit.engines import store_url
+
+    where = store_url(url)
+    file = Path(str(where.database))
+    if where.get_backend_name() != "sqlite" or str(file).startswith("file:"):
+        return None
     # SQLite would take a file of a byte for a new database; it refuses others that are none.
-    if file is None or (file.exists() and file.stat().st_size >= _SMALLEST_DATABASE):
-        return
+    if file.exists() and file.stat().st_size >= _SMALLEST_DATABASE:
+        return file
     raise StoreError(
         f"there is no audit store at {file}; check the path, or file a first event with "
         "`ragguard report`"
     )
 
 
-def _readable(url: str) -> str:
+def _readable(url: str, file: Path) -> str:
     """Return `url`, or where SQLite may not make its files beside the store one without them."""
-    file = _sqlite_file(url)
-    if file is None or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+    if os.access(file, os.W_OK) and os.access(file.parent, os.W_OK):
         return url
     # A log beside it holds what was written last, and somebody may be writing.
     there = file.resolve()
     logged = there.with_name(f"{there.name}-wal").exists()
     return f"sqlite:///{there.as_uri()}?mode=ro&uri=true" + ("" if logged else "&immutable=1")
-
-
-def _sqlite_file(url: str) -> Path | None:
-    from ragguard.audit.engines import store_url
-
-    where = store_url(url)
-    file = str(where.database)
-    on_file = where.get_backend_name() == "sqlite" and not file.startswith("file:")
-    return Path(file) if on_file else None
 
 
 class DefaultListGroup(TyperGroup):
