@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO
@@ -31,16 +31,13 @@ class Retrieval:
     passages: list[Passage]
 
 
-@contextmanager
-def opened_traffic(source: str) -> Iterator[BinaryIO]:
-    """Open a file, or stdin for "-"."""
+def opened_traffic(source: str) -> AbstractContextManager[BinaryIO]:
+    """Open a file, or stdin for "-", which stays open."""
     if source != "-":
-        with open_input(source) as stream:
-            yield stream
-        return
+        return open_input(source)
     if sys.stdin.isatty():
         complain("reading JSON lines from the terminal, to the end (Ctrl-D); or pass a FILE")
-    yield sys.stdin.buffer
+    return nullcontext(sys.stdin.buffer)
 
 
 def opened_output(path: Path, option: str, source: str) -> IO[str]:

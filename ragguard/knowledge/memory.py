@@ -78,12 +78,10 @@ class KnowledgeBase:
         self._held = [*others, *new], rows
 
     def find(self, ids: Iterable[str]) -> list[Passage]:
-        """Return the passages with these ids."""
         wanted = {ids} if isinstance(ids, str) else set(ids)
         return [passage for passage in self._held[0] if passage.id in wanted]
 
     def remove(self, ids: Iterable[str]) -> list[Passage]:
-        """Take out the passages with these ids, and return those that were there."""
         removed = self.find(ids)
         self._held = self._without({passage.id for passage in removed})
         return removed
