@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -22,17 +21,7 @@ Distance = Literal["cosine", "l2", "inner_product"]
 _OPERATORS: Mapping[Distance, str] = {"cosine": "<=>", "l2": "<->", "inner_product": "<#>"}
 _EXTENSION_TYPES = ("vector", "halfvec")
 _ARRAY_TYPES = ("real[]", "double precision[]", "numeric[]")
-
-
-@dataclass(frozen=True)
-class _Column:
-    name: str
-    type: str
-    generated: bool
-
-    @property
-    def is_json(self) -> bool:
-        return self.type in ("json", "jsonb")
+_JSON_TYPES = ("json", "jsonb")
 
 
 class PgVectorTable(Adapter):
@@ -86,20 +75,20 @@ class PgVectorTable(Adapter):
         self._id, self._text, self._embedding, self._metadata = id, text, embedding, metadata
         self._vectors = None if embedder is None else Vectors(embedder)
         self._operator = _OPERATORS[distance]
-        self._columns = {column.name: column for column in self._read_columns(table)}
-        self._as_text = ", ".join(f"CAST({quote(name)} AS text)" for name in self._columns)
+        self._types, self._generated = self._read_columns(table)
+        self._as_text = ", ".join(f"CAST({quote(name)} AS text)" for name in self._types)
         self._where = f"WHERE CAST({quote(id)} AS text) = ANY(CAST(:ids AS text[]))"
         for name in (id, text, embedding, metadata):
-            if name is not None and name not in self._columns:
+            if name is not None and name not in self._types:
                 raise InvalidInputError(
-                    f"table {table!r} has no column {name!r}; it has {', '.join(self._columns)}"
+                    f"table {table!r} has no column {name!r}; it has {', '.join(self._types)}"
                 )
-        if metadata is not None and not self._columns[metadata].is_json:
+        if metadata is not None and self._types[metadata] not in _JSON_TYPES:
             raise InvalidInputError(f"column {metadata!r} must be json or jsonb")
-        self._kind = self._columns[embedding].type.split("(")[0]
+        self._kind = self._types[embedding].split("(")[0]
         if self._kind not in _EXTENSION_TYPES + _ARRAY_TYPES:
             raise InvalidInputError(
-                f"column {embedding!r} is {self._columns[embedding].type}; it must be one of "
+                f"column {embedding!r} is {self._types[embedding]}; it must be one of "
                 f"{', '.join(_EXTENSION_TYPES + _ARRAY_TYPES)}"
             )
 
@@ -111,7 +100,7 @@ class PgVectorTable(Adapter):
             )
         if limit < 1:
             return []
-        kind = self._columns[self._embedding].type
+        kind = self._types[self._embedding]
         distance = f"{self._quote(self._embedding)} {self._operator} CAST(:target AS {kind})"
         ranked = (
             f"SELECT {self._as_text}, {distance} FROM {self._table} "  # noqa: S608 - quoted names
@@ -132,9 +121,9 @@ class PgVectorTable(Adapter):
     def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
         vectors = vectors_of(passages, self._vectors, "table")
         rows = [self._row(p, vector) for p, vector in zip(passages, vectors, strict=True)]
-        columns = [column for column in self._columns.values() if not column.generated]
-        names = ", ".join(self._quote(column.name) for column in columns)
-        values = ", ".join(f"CAST(:v{i} AS {c.type})" for i, c in enumerate(columns))
+        columns = [name for name in self._types if name not in self._generated]
+        names = ", ".join(map(self._quote, columns))
+        values = ", ".join(f"CAST(:v{i} AS {self._types[name]})" for i, name in enumerate(columns))
         removed = f"DELETE FROM {self._table} {self._where}"  # noqa: S608 - quoted names
         # Overriding: or a column GENERATED ALWAYS AS IDENTITY would not take the old id.
         added = (
@@ -143,10 +132,11 @@ class PgVectorTable(Adapter):
         )
         self._run(
             (removed, {"ids": ids}),
-            (added, [{f"v{i}": row.get(c.name) for i, c in enumerate(columns)} for row in rows]),
+            (added, [{f"v{i}": row.get(name) for i, name in enumerate(columns)} for row in rows]),
         )
 
-    def _read_columns(self, table: str) -> list[_Column]:
+    def _read_columns(self, table: str) -> tuple[dict[str, str], set[str]]:
+        """Return the type of each column, in their order, and which of them are generated."""
         columns = (
             "SELECT attname, format_type(atttypid, atttypmod), attgenerated <> '' "
             "FROM pg_attribute WHERE attrelid = to_regclass(:name) "
@@ -158,7 +148,8 @@ class PgVectorTable(Adapter):
                 f"the database has no table {table!r}; pass 'schema.table' if it is not in the "
                 "search path"
             )
-        return [_Column(str(name), str(kind), bool(generated)) for name, kind, generated in found]
+        types = {name: kind for name, kind, _ in found}
+        return types, {name for name, _, generated in found if generated}
 
     def _run(self, *steps: tuple[str, Any]) -> list[Any]:
         """Run statements with their values in one transaction; return the rows of the last one."""
@@ -183,14 +174,14 @@ class PgVectorTable(Adapter):
 
     def _passage(self, row: Sequence[str | None], score: float | None = None) -> Passage:
         held: dict[str, Any] = {
-            column.name: json.loads(value) if column.is_json and value is not None else value
-            for column, value in zip(self._columns.values(), row, strict=True)
+            name: json.loads(value) if kind in _JSON_TYPES and value is not None else value
+            for (name, kind), value in zip(self._types.items(), row, strict=True)
         }
         name, text, vector = held.pop(self._id), held.pop(self._text), held.pop(self._embedding)
         if self._metadata is not None:
             inner = held[self._metadata]
             # Only where nothing is lost by it: a NULL, a list or a clash of names stays a column.
-            if isinstance(inner, dict) and not set(inner) & set(self._columns):
+            if isinstance(inner, dict) and not set(inner) & set(self._types):
                 del held[self._metadata]
                 held |= inner
         return Passage(
@@ -202,8 +193,8 @@ class PgVectorTable(Adapter):
         )
 
     def _row(self, passage: Passage, vector: NDArray[Any]) -> dict[str, str | None]:
-        loose = {k: v for k, v in passage.metadata.items() if k not in self._columns}
-        held = {k: v for k, v in passage.metadata.items() if k in self._columns}
+        loose = {k: v for k, v in passage.metadata.items() if k not in self._types}
+        held = {k: v for k, v in passage.metadata.items() if k in self._types}
         if self._metadata is not None:
             held.setdefault(self._metadata, loose)
         elif loose:
@@ -213,7 +204,8 @@ class PgVectorTable(Adapter):
             )
         row = {
             name: json.dumps(value)
-            if value is not None and (self._columns[name].is_json or not isinstance(value, str))
+            if value is not None
+            and (self._types[name] in _JSON_TYPES or not isinstance(value, str))
             else value
             for name, value in held.items()
         }
