@@ -21,9 +21,15 @@ from ragguard.embedding import Embedder
 from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.features import SIGNALS, signal_matrix
 from ragguard.inline.features.manner import MannerModel
+from ragguard.inline.normalize.frame import without_labels
 from ragguard.inline.page_form import repeats_as_expected
 from ragguard.inline.scoring import EXPECTED, repeating, suspicions
-from ragguard.inline.tokens import tokenize_passages, tokenize_query
+from ragguard.inline.tokens import (
+    TokenizedPassage,
+    TokenizedQuery,
+    tokenize_passages,
+    tokenize_query,
+)
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -76,8 +82,16 @@ class Sample:
 
 def signals_of(found: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
     """Return the signals of the first k passages, with or without those below as reference."""
+    asked, words = _read(found, k, with_reference)
+    return signal_matrix(asked, words, min(k, len(words)))
+
+
+def _read(
+    found: RetrievedSet, k: int, with_reference: bool
+) -> tuple[TokenizedQuery, Sequence[TokenizedPassage]]:
+    asked = tokenize_query(found.question)
     words = tokenize_passages(found.texts[: OVER_FETCH * k if with_reference else k])
-    return signal_matrix(tokenize_query(found.question), words, min(k, len(words)))
+    return asked, without_labels(asked, words)
 
 
 def samples(
@@ -192,8 +206,7 @@ class Scored:
         self._of_interest = of_interest[: len(self._signals)]
         self.expected: Bools | None = None
         if rows := repeating(self._signals):
-            asked = tokenize_query(found.question)
-            read = tokenize_passages(found.texts[: OVER_FETCH * k if below else k])
+            asked, read = _read(found, k, below)
             self.expected = repeats_as_expected(asked, read, rows, len(self._signals))
 
     def fires(self, expected: Bools | None = None, nats: float = EXPECTED) -> tuple[bool, bool]:

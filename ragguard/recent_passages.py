@@ -6,7 +6,6 @@ import math
 import sys
 import time
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
 from itertools import compress, islice
 from typing import Any
 
@@ -102,11 +101,17 @@ def light(passage: Passage) -> Passage:
     Whoever writes it may nest it, and what is kept of many queries or reports must be bounded. So
     of a vector that is part of a larger array a copy is kept, and not all of the array.
     """
+    changes: dict[str, Any] = {}
     if passage.embedding is not None and passage.embedding.base is not None:
-        passage = replace(passage, embedding=passage.embedding.copy())
-    if _bytes_of(passage.metadata) <= MAX_METADATA:
+        changes["embedding"] = passage.embedding.copy()
+    if _bytes_of(passage.metadata) > MAX_METADATA:
+        changes["metadata"] = {}
+    if not changes:
         return passage
-    return replace(passage, metadata={})
+    # Not by `dataclasses.replace`, which checks again: this is done for every passage of a query.
+    kept = object.__new__(type(passage))
+    kept.__dict__.update(passage.__dict__, **changes)
+    return kept
 
 
 def _bytes_of(metadata: Mapping[str, Any]) -> int:

@@ -17,7 +17,7 @@ from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Scored
 from ragguard.inline.features import signals_in_time
 from ragguard.inline.features.verbatim import longest_run
-from ragguard.inline.normalize.frame import behind_the_same
+from ragguard.inline.normalize.frame import without_labels
 from ragguard.inline.page_form import repeats_as_expected
 from ragguard.inline.scoring import nonconformity, repeating, suspicions
 from ragguard.inline.tokens import (
@@ -114,7 +114,7 @@ def _evidence(
     budget: Budget,
     whole: TokenizedQuery | None = None,
 ) -> _Evidence:
-    passages = behind_the_same(query, passages)
+    passages = without_labels(query, passages)
     signals, late = signals_in_time(query, passages, k, budget)
     rows = repeating(signals)
     expected = repeats_as_expected(query, passages, rows, k) if rows else None

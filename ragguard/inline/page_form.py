@@ -28,7 +28,6 @@ heading is expected anyway, since of a page that was cut in pieces the first alo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -117,7 +116,8 @@ def repeats_as_expected(
             return expected
     size = min(_MOST, len(passages))
     found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
-    for row in rows:
+    titled = sum("run-in" in one for one in found.values()) >= LEAST
+    for row in rows if titled else ():
         if start := begins_with(query.sequence, passages[row].once(_shown)):
             found[row] = {**found[row], "run-in": start}
     asks = not query.names  # what is named other pages name as well
@@ -126,12 +126,6 @@ def repeats_as_expected(
         asked = frozenset()
     otherwise = asks and query.asks_otherwise
     weights: dict[str, float] = {}
-
-    @cache
-    def whole(row: int) -> bool:
-        """Return True if a passage has the question, whatever its parts are."""
-        return quotes(query, *normalized(query, [passages[row]]))
-
     for form, (_, usual, heads, most, alone) in _FORMS.items():
         has = [row for row in range(size) if form in found[row]]
         repeating = [row for row in rows if form in found[row]]
@@ -154,18 +148,19 @@ def repeats_as_expected(
             repeats = held[row] >= _REPEATS
             question = not asked.isdisjoint(said[row]) or (otherwise and repeats)
             alike = line and not (asks and asking.isdisjoint(others - {row}))
-            beside = asks and not repeats and whole(row)
-            if heads and ((question and not alike) or beside):
+            if heads and question and not alike:
                 continue
             named = query.names and asked.isdisjoint(said[row]) and repeats
             if named and not asked and enough and not most:
                 return np.ones(k, dtype=np.bool_)
-            nothing_else = len(said[row] & query.distinct) >= _REPEATS * len(said[row])
             if enough and not alone:
                 some = held[row] > 0.0 or (query.tells and not heads)
-                expected[row] |= repeats if most else some
-            elif enough or (named and line):
-                expected[row] |= repeats and nothing_else
+                spared = repeats or (some and not most)
+            else:
+                nothing_else = len(said[row] & query.distinct) >= _REPEATS * len(said[row])
+                spared = (enough or (named and line)) and repeats and nothing_else
+            beside = heads and asks and not repeats
+            expected[row] |= spared and not (beside and quotes(query, passages[row]))
     return expected if expected.any() else None
 
 

@@ -607,9 +607,11 @@ def expected_of(query, texts, row):
         line = "\n" in found[row][form]
         asks = tokenize_query(query).asking if asked[1:2] != ["to"] else set()
         question = asks & said[row]
-        if line and not tokenize_query(query).asking and asks_otherwise(query):
+        if not tokenize_query(query).asking and asks_otherwise(query):
             question = held(said[row], weights) >= 0.75
-        if form not in ("question", "embedded") and question and not (line and asking):
+        run = longest_run_of(asked, words_of(texts[row]))
+        whole = run >= max(3, 0.9 * len(asked)) and held(said[row], weights) < 0.75
+        if form not in ("question", "embedded") and (whole or (question and not (line and asking))):
             continue
         if alone and len(said[row] & set(asked)) < 0.75 * len(said[row]):
             continue

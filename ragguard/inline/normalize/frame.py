@@ -7,8 +7,10 @@ and whoever plants a text may write such lines too. So where a passage neither b
 three quarters of the question's words, but something behind one of its first lines begins with
 them, or something before one of its last lines ends with them, it is turned there: nothing is left
 out, and every feature finds them at a boundary. What stands in such a line before a colon or
-between marks, as the steps of a path do, is looked at as a line is; and so is that with which 3/4
-of the others begin as well, numbers aside: "passage: ", the name of a field, a date.
+between marks, as the steps of a path do, is looked at as a line is.
+
+That with which 3/4 of the other passages begin as well, numbers aside, an indexer has put there:
+"passage: ", the name of a field, a date. It is left out.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
@@ -51,17 +54,15 @@ def unframe(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list
     return [_unframed(query, passage) for passage in passages]
 
 
-def behind_the_same(
+def without_labels(
     query: TokenizedQuery, passages: Sequence[TokenizedPassage]
 ) -> Sequence[TokenizedPassage]:
-    r"""Return passages turned to what stands behind that with which most of them begin.
-
-    One that has the question there is turned to the question.
+    r"""Return passages without that with which most of them begin, up to the question.
 
     >>> from ragguard.inline.tokens import tokenize_passages, tokenize_query
     >>> pages = tokenize_passages(["Page 3: who built it", "Page 4: Ann did", "Page 9: in 1874"])
-    >>> [one.joined for one in behind_the_same(tokenize_query("who built it"), pages)]
-    [' who built it page 3 ', ' ann did page 4 ', ' in 1874 page 9 ']
+    >>> [one.joined for one in without_labels(tokenize_query("who built it"), pages)]
+    [' who built it ', ' ann did ', ' in 1874 ']
     """
     least = max(_OTHERS, ceil(_SHARE * (len(passages) - 1)))
     first = Counter([_kind(one.sequence[0]) for one in passages if one.sequence])
@@ -71,7 +72,7 @@ def behind_the_same(
     for row, passage in enumerate(passages):
         others = [*passages[:row], *passages[row + 1 :]]
         shared = sorted([_in_common(passage.sequence, one.sequence) for one in others])
-        found.append(_behind(query, passage, shared[-least]))
+        found.append(_without_label(query, passage, shared[-least]))
     return found
 
 
@@ -95,21 +96,30 @@ def _unframed(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPass
     return passage.once(best.turned) if held[best] >= least else passage
 
 
-def _behind(query: TokenizedQuery, passage: TokenizedPassage, most: int) -> TokenizedPassage:
-    """Return a passage turned to the question behind so many words at most, or behind all these."""
-    text, said = strip_markup(passage.text), passage.sequence
-    starts = [word.start() for word in _BEGINS.finditer(text[:_CHARS])] if most else []
-    before = [(at, tuple(ngrams(tokens(text[:at])))) for at in starts[: LINE_WORDS + 1]]
-    turns = [_Turn(at, len(own)) for at, own in before if said[: len(own)] == own]
-    turns = [turn for turn in turns if turn.words <= most and turn.words < len(said)]
+def _without_label(query: TokenizedQuery, passage: TokenizedPassage, most: int) -> TokenizedPassage:
+    """Return a passage without so many of its first words, or up to the question among them."""
+    said = passage.sequence
+    turns = [turn for turn in passage.once(_starts) if turn.words <= most] if most else []
     held = {turn: _begins(query, said[turn.words :]) for turn in reversed(turns)}
     best = max(held, key=held.__getitem__, default=None)
     if best is None or held[best] < _LEAST * len(query.distinct):
         best = turns[-1] if turns else None
         own = said[: best.words] if best else ()
-        if not query.distinct.isdisjoint(own) or STOP_WORDS.issuperset(own):
+        if not set(query.content).isdisjoint(own) or STOP_WORDS.issuperset(own):
             return passage
-    return passage.once(best.turned) if best and best.words else passage
+    return passage.once(best.behind) if best and best.words else passage
+
+
+def _starts(passage: TokenizedPassage) -> list[_Turn]:
+    """Return the turns to the first words of a passage, of a line at most."""
+    text, said = strip_markup(passage.text), passage.sequence
+    starts = [word.start() for word in _BEGINS.finditer(text[:_CHARS])][: LINE_WORDS + 1]
+    before = [(at, tuple(ngrams(tokens(text[:at])))) for at in starts]
+    return [
+        _Turn(at, len(own))
+        for at, own in before
+        if said[: len(own)] == own and len(own) < len(said)
+    ]
 
 
 def _in_common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -149,6 +159,14 @@ class _Turn(NamedTuple):
             passage.unread,
             passage.oov,
             passage.injection,
+        )
+
+    def behind(self, passage: TokenizedPassage) -> TokenizedPassage:
+        """Return the passage without what stands in front."""
+        return replace(
+            passage,
+            sequence=passage.sequence[self.words :],
+            text=strip_markup(passage.text)[self.at :],
         )
 
 

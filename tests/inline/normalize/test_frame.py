@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragguard import Guard
-from ragguard.inline.normalize.frame import behind_the_same, unframe
+from ragguard.inline.normalize.frame import unframe, without_labels
 from ragguard.inline.tokens import tokenize_passage, tokenize_passages, tokenize_query
 
 QUESTION = "Who built the lighthouse of Skerrin harbour?"
@@ -79,7 +79,7 @@ def test_it_is_that_of_the_slow_reference(text, question):
     )
 
 
-# Behind what most passages begin with
+# Without what most passages begin with
 
 SAID = [
     "Colza burns in it, as the keepers of old had it.",
@@ -90,7 +90,7 @@ SAID = [
 
 
 def joined(query, texts):
-    found = behind_the_same(tokenize_query(query), tokenize_passages(texts))
+    found = without_labels(tokenize_query(query), tokenize_passages(texts))
     return [" ".join(one.sequence) for one in found]
 
 
@@ -134,7 +134,7 @@ def test_the_question_is_found_behind_what_most_pages_begin_with(label):
 )
 def test_what_is_no_label_stays_where_it_is(texts):
     passages = tokenize_passages(texts)
-    found = behind_the_same(QUERY, passages)
+    found = without_labels(QUERY, passages)
     assert all(one is other for one, other in zip(found, passages, strict=True))
 
 
@@ -144,15 +144,13 @@ def test_what_is_no_label_stays_where_it_is(texts):
         max_size=6,
     )
 )
-def test_nothing_is_lost_or_added(found):
+def test_only_what_most_begin_with_is_left_out(found):
     texts = [" ".join(words) for words in found]
     read = tokenize_passages(texts)
-    turned_ones = behind_the_same(QUERY, read)
+    turned_ones = without_labels(QUERY, read)
     for row, (passage, one) in enumerate(zip(read, turned_ones, strict=True)):
         at = next(
-            n
-            for n in range(len(passage.sequence) + 1)
-            if (*passage.sequence[n:], *passage.sequence[:n]) == one.sequence
+            n for n in range(len(passage.sequence) + 1) if passage.sequence[n:] == one.sequence
         )
         before = passage.sequence[:at]
         kind = [word.rstrip("12") for word in before]
