@@ -12,11 +12,13 @@ of its class as well.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +31,7 @@ Class = Literal["protected", "known", "open"]
 
 _CLOSED: tuple[Class, ...] = ("protected", "known")
 _KNOWN_SHARE = 0.1
+_MOST_DAYS = 10**6
 
 
 def source_of(passage: Passage) -> str | None:
@@ -127,6 +130,29 @@ class Trust:
             )
         object.__setattr__(self, "known_share", float(share))
 
+    @classmethod
+    def from_json(cls, path: str | Path) -> Trust:
+        """Read a policy from a file, so that guards and `ragguard worker --trust` have the same.
+
+            {"protected": ["statutes", {"source": ["wiki"], "author": ["ann"]}],
+             "known": [{"older_than_days": 90}], "known_share": 0.1}
+
+        Raises:
+            InvalidInputError: The file cannot be read, or holds something else.
+        """
+        try:
+            value = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise InvalidInputError(f"{path} cannot be read as JSON: {error}") from error
+        try:
+            found = dict(_checked(value, ("protected", "known", "known_share")))
+            for name in set(_CLOSED) & found.keys():
+                several = _are_several(found[name])
+                found[name] = list(map(_origin, found[name])) if several else found[name]
+            return cls(**found)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{path} holds no Trust: {error}") from None
+
     def class_of(self, passage: Passage) -> Class:
         """Return the class of a passage; metadata that cannot be read makes it open."""
         try:
@@ -158,6 +184,26 @@ def as_trust(given: Trust | Collection[str] | None) -> Trust | None:
         f"trust must be a Trust or names of sources, not a {type(given).__name__}; pass "
         'Trust(protected=["handbook"], known=["wiki"])'
     )
+
+
+def _checked(value: Any, names: Collection[str]) -> dict[str, Any]:
+    if not isinstance(value, dict) or not value.keys() <= {*names}:
+        got = f"one with {', '.join(value)}" if isinstance(value, dict) else type(value).__name__
+        raise InvalidInputError(f"expected an object with {', '.join(names)} alone, not {got}")
+    return value
+
+
+def _origin(value: Any) -> Origin | str:
+    """Return what an element of a list in a file names."""
+    if isinstance(value, str):
+        return value
+    found = dict(_checked(value, ("source", "author", "batch", "older_than_days")))
+    days = found.pop("older_than_days", None)
+    if days is not None:
+        if isinstance(days, bool) or not isinstance(days, int | float):
+            raise InvalidInputError(f"older_than_days must be a number, not {days!r}")
+        found["older_than"] = timedelta(days=min(days, _MOST_DAYS))
+    return Origin(**found)
 
 
 def _origins(name: str, given: Any) -> tuple[Origin, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -261,3 +262,57 @@ def test_a_number_names_a_source_in_whatever_type_it_comes():
         assert Trust(protected=["7"]).class_of(Passage("a", metadata={"source": source})) == (
             "protected"
         )
+
+
+# From a file
+
+
+def test_a_policy_in_a_file_is_the_one_in_code(tmp_path):
+    file = tmp_path / "trust.json"
+    file.write_text(
+        '{"protected": ["statutes", {"source": ["wiki"], "author": ["ann"]}],'
+        ' "known": ["wiki", {"older_than_days": 1.5}], "known_share": 0.2}'
+    )
+    assert Trust.from_json(file) == Trust(
+        protected=["statutes", Origin(source=["wiki"], author=["ann"])],
+        known=["wiki", Origin(older_than=1.5 * DAY)],
+        known_share=0.2,
+    )
+    file.write_text("{}")
+    assert Trust.from_json(str(file)) == Trust()
+    file.write_text('{"known": [{"older_than_days": 1e300}]}')
+    assert class_of(Trust.from_json(file), created_at="1874-05-12") == "open"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[]", "an object with protected, known, known_share alone, not list"),
+        ('{"trusted": []}', "not one with trusted"),
+        ('{"known": "wiki"}', "known must be a list"),
+        ('{"known": [7]}', "an object with source, author, batch, older_than_days alone, not int"),
+        ('{"known": [{"sources": ["wiki"]}]}', "not one with sources"),
+        ('{"known": [{"source": "wiki"}]}', "source must be a list of names"),
+        ('{"known": [{"source": [7]}]}', "source must hold names"),
+        ('{"known": [{}]}', "needs a condition"),
+        ('{"known": [{"older_than_days": true}]}', "older_than_days must be a number"),
+        ('{"known": [{"older_than_days": "9"}]}', "older_than_days must be a number"),
+        ('{"known": [{"older_than_days": -1}]}', "at least zero"),
+        ('{"known_share": 2}', "known_share must be between 0 and 1"),
+    ],
+)
+def test_a_file_that_holds_no_policy_is_refused_with_its_name(tmp_path, text, says):
+    file = tmp_path / "trust.json"
+    file.write_text(text)
+    with pytest.raises(InvalidInputError, match=re.escape(says)) as error:
+        Trust.from_json(file)
+    assert str(error.value).startswith(f"{file} holds no Trust: ")
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"nowhere\.json"):
+        Trust.from_json(tmp_path / "nowhere.json")
+    for text in ("{", "[" * 100_000, "\udc80"):
+        (tmp_path / "trust.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+        with pytest.raises(InvalidInputError, match=r"trust\.json cannot be read as JSON"):
+            Trust.from_json(tmp_path / "trust.json")

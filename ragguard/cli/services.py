@@ -79,6 +79,10 @@ def worker(
             "again.",
         ),
     ] = None,
+    trust: Annotated[
+        Path | None,
+        typer.Option(help="JSON file of whom your guards trust; in place of --protected."),
+    ] = None,
     tenant: options.EveryTenant = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -102,7 +106,9 @@ def worker(
     require_share("--alpha", alpha)
     sources = protected or []
     options.require_not_blank(*[("--protected", name) for name in sources])
-    trust = Trust(protected=sources)
+    if trust is not None and sources:
+        raise InvalidInputError("pass --trust or --protected: the file can name sources as well")
+    trusted = Trust(protected=sources) if trust is None else Trust.from_json(trust)
     measure = as_calibration(calibration)
     calibrator = Calibrator(HashedEmbedder(), strategy="auto", alpha=alpha, calibration=measure)
     log_to_stderr(debug=context.find_root().params["debug"], progress=True)
@@ -113,8 +119,8 @@ def worker(
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
         search = None if base is None else base.retrieve
         limits = Policy(policy, quorum=quorum, answered_only=answered_only)
-        if sources:
-            note_quietly(opened, trust_change(trust))
+        if trusted.protected or trusted.known:
+            note_quietly(opened, trust_change(trusted))
         if measure is not None:
             note_quietly(opened, calibrator.change)
         events = EventAttributor(
@@ -122,7 +128,7 @@ def worker(
             search,
             attributor=RAGOrigin(),
             policy=limits,
-            trust=trust,
+            trust=trusted,
             judge=calibrator.judge,
         )
         desk, blind = _Desk(events, stop, as_json=as_json), base is None

@@ -164,6 +164,13 @@ def calibration(tmp_path):
         ([], "quarantined", []),
         (["--protected", "wiki", "--protected", "web"], "proposed", ["trust.set"]),
         (["--protected", "wiki"], "quarantined", ["trust.set"]),
+        (
+            ["--trust", {"protected": [{"author": ["ann"], "batch": ["7"]}]}],
+            "proposed",
+            ["trust.set"],
+        ),
+        (["--trust", {"protected": [{"author": ["bo"]}]}], "quarantined", ["trust.set"]),
+        (["--trust", {"known": ["web"]}], "quarantined", ["trust.set"]),
         (["--calibration"], "proposed", ["calibration.adopted"]),
     ],
 )
@@ -171,7 +178,12 @@ def test_goes_by_the_calibration_and_the_trust_of_the_guards(
     run, jsonl, tmp_path, attacked, calibration, given, status, told
 ):
     url = tmp_path / "audit.db"
-    pages = [one | {"metadata": {"source": "web"}} for one in attacked["passages"]]
+    metadata = {"source": "web", "author": "ann", "batch": 7}
+    pages = [one | {"metadata": metadata} for one in attacked["passages"]]
+    if given[:1] == ["--trust"]:
+        policy = tmp_path / "trust.json"
+        policy.write_text(json.dumps(given[1]))
+        given = ["--trust", policy]
     base = jsonl("kb.jsonl", *pages)
     run("report", "--store", url, "--query", attacked["query"], "--response", "In 1921.")
     given = [*given, calibration] if given == ["--calibration"] else given
@@ -190,6 +202,8 @@ def test_goes_by_the_calibration_and_the_trust_of_the_guards(
         (["--alpha", "0.001", "--calibration"], "add clean traffic or raise alpha"),
         (["--alpha", "1"], "--alpha"),
         (["--protected", " "], "--protected is blank; pass the text"),
+        (["--trust", "nowhere.json"], "nowhere.json"),
+        (["--protected", "wiki", "--trust", "x.json"], "pass --trust or --protected"),
     ],
 )
 def test_what_it_cannot_go_by_stops_it_before_anything_is_attributed(
