@@ -19,7 +19,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 
@@ -68,12 +67,12 @@ def without_labels(
     first = Counter([_kind(one.sequence[0]) for one in passages if one.sequence])
     if max(first.values(), default=0) <= least:  # as in most sets
         return passages
-    found = []
-    for row, passage in enumerate(passages):
-        others = [*passages[:row], *passages[row + 1 :]]
-        shared = sorted([_in_common(passage.sequence, one.sequence) for one in others])
-        found.append(_without_label(query, passage, shared[-least]))
-    return found
+    starts = [tuple(map(_kind, one.sequence[:LINE_WORDS])) for one in passages]
+    alike = Counter([start[:size] for start in starts for size in range(1, len(start) + 1)])
+    shared = [sum(alike[start[: at + 1]] > least for at in range(len(start))) for start in starts]
+    return [
+        _without_label(query, passage, size) for passage, size in zip(passages, shared, strict=True)
+    ]
 
 
 def _is_within(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
@@ -120,12 +119,6 @@ def _starts(passage: TokenizedPassage) -> list[_Turn]:
         for at, own in before
         if said[: len(own)] == own and len(own) < len(said)
     ]
-
-
-def _in_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return with how many words two texts begin alike, numbers aside; at most those of a line."""
-    pairs = zip(map(_kind, one[:LINE_WORDS]), map(_kind, other), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _kind(word: str) -> str:
