@@ -97,16 +97,17 @@ def _unframed(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPass
 
 def _without_label(query: TokenizedQuery, passage: TokenizedPassage, most: int) -> TokenizedPassage:
     """Return a passage without so many of its first words, or up to the question among them."""
-    said = passage.sequence
+    said, least = passage.sequence, _LEAST * len(query.distinct)
     turns = [turn for turn in passage.once(_starts) if turn.words <= most] if most else []
-    held = {turn: _begins(query, said[turn.words :]) for turn in reversed(turns)}
-    best = max(held, key=held.__getitem__, default=None)
-    if best is None or held[best] < _LEAST * len(query.distinct):
-        best = turns[-1] if turns else None
-        own = said[: best.words] if best else ()
-        if not set(query.content).isdisjoint(own) or STOP_WORDS.issuperset(own):
-            return passage
-    return passage.once(best.behind) if best and best.words else passage
+    if turns and len(query.distinct & passage.distinct) >= least:
+        held = {turn: _begins(query, said[turn.words :]) for turn in reversed(turns)}
+        best = max(held, key=held.__getitem__)
+        if held[best] >= least:
+            return passage.once(best.behind) if best.words else passage
+    own = said[: turns[-1].words] if turns else ()
+    if not set(query.content).isdisjoint(own) or STOP_WORDS.issuperset(own):
+        return passage
+    return passage.once(turns[-1].behind)
 
 
 def _starts(passage: TokenizedPassage) -> list[_Turn]:
