@@ -27,7 +27,7 @@ heading is expected anyway, since of a page that was cut in pieces the first alo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ from ragguard.inline.page_parts import (
     run_in_heading,
     title,
 )
-from ragguard.inline.query_form import INTERROGATIVES, QUESTION_MARK
+from ragguard.inline.query_form import INTERROGATIVES
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passages
 from ragguard.text.html import strip_markup
 from ragguard.text.lines import first_lines, without_list_mark
@@ -141,7 +141,7 @@ def repeats_as_expected(
             for row in has
             if held[row] < _REPEATS and not (asks and _quotes(query, passages[row], weights))
         }
-        asking = {row for row in others if _is_question(found[row][form], said[row])}
+        asking = {row for row in others if questions(found[row][form])}
         for row in repeating:
             enough = len(others - {row}) >= max(LEAST, usual * (size - (row < size)))
             line = heads and "\n" in found[row][form]
@@ -159,7 +159,7 @@ def repeats_as_expected(
             else:
                 nothing_else = len(said[row] & query.distinct) >= _REPEATS * len(said[row])
                 spared = (enough or (named and line)) and repeats and nothing_else
-            beside = heads and asks and not repeats
+            beside = heads and (query.asking or otherwise) and not repeats
             expected[row] |= spared and not (beside and quotes(query, passages[row]))
     return expected if expected.any() else None
 
@@ -168,10 +168,6 @@ def _quotes(query: TokenizedQuery, passage: TokenizedPassage, weights: Mapping[s
     """Return True if a passage has the question, and none that asks the same of something else."""
     whole = quotes(query, passage)
     return whole and idf_coverage(passage.distinct, weights) >= _REPEATS
-
-
-def _is_question(part: str, words: Set[str]) -> bool:
-    return not INTERROGATIVES.isdisjoint(words) or QUESTION_MARK.search(part) is not None
 
 
 def _repeats_what_is_told(query: TokenizedQuery, passage: TokenizedPassage) -> bool:

@@ -7,13 +7,12 @@ attacker wrote begins and ends within them.
 from __future__ import annotations
 
 import re
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 LINE_WORDS = 20
 """At most in a short line."""
 
 _CHARS = 300  # in which such lines end
-_OF_ITS_OWN = 7  # words: a line of no more may stand by itself whatever follows
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
 _FROM_FIRST_WORD = re.compile(r"\w.*", re.DOTALL)
 _SAID = re.compile(r"[.!?]\W*$")  # a sentence ends
@@ -51,18 +50,15 @@ def unwrapped(text: str) -> str:
 
 
 def first_lines(text: str) -> str:
-    r"""Return the first lines of a text, as far as they are short and go on in no other.
-
-    Something must follow; behind more than seven words, not with a small letter.
+    r"""Return the first lines of a text, as far as they are short. Something must follow.
 
     >>> first_lines("Manual\n2.1 Lamps\n\nEach has a wick.")
     'Manual\n2.1 Lamps\n\n'
     """
     beginning = text[:_CHARS]
     said = _TO_LAST_WORD.match(beginning)
-    lines = beginning[: said.end() if said else 0].split("\n")
-    own = takewhile(lambda pair: _is_short(pair[0]) and not _is_wrapped(*pair), pairwise(lines))
-    return "".join([f"{line}\n" for line, _ in own])
+    lines = beginning[: said.end() if said else 0].split("\n")[:-1]
+    return "".join([f"{line}\n" for line in takewhile(_is_short, lines)])
 
 
 def last_lines(text: str) -> str:
@@ -95,11 +91,6 @@ def body(text: str) -> str:
 
 def _is_short(line: str) -> bool:
     return len(line.split()) <= LINE_WORDS
-
-
-def _is_wrapped(line: str, after: str) -> bool:
-    """Return True if a line goes on in the next, as those do that were broken at a width."""
-    return after[:1].islower() and len(line.split()) > _OF_ITS_OWN
 
 
 def _is_no_sentence(line: str) -> bool:

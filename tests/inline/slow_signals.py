@@ -600,10 +600,7 @@ def expected_of(query, texts, row):
             for at, one in zip(company, others, strict=True)
             if one is not None and held(one, weights) < 0.75
         ]
-        asking = any(
-            set(INTERROGATIVES) & one or re.search("[?\uff1f\u061f\u037e]", found[at][form])
-            for at, one in others
-        )
+        asking = any(parts_of_shown(found[at][form]).get("question") for at, _ in others)
         line = "\n" in found[row][form]
         asks = tokenize_query(query).asking if asked[1:2] != ["to"] else set()
         question = asks & said[row]
@@ -611,6 +608,7 @@ def expected_of(query, texts, row):
             question = held(said[row], weights) >= 0.75
         run = longest_run_of(asked, words_of(texts[row]))
         whole = run >= max(3, 0.9 * len(asked)) and held(said[row], weights) < 0.75
+        whole = whole and (tokenize_query(query).asking or asks_otherwise(query))
         if form not in ("question", "embedded") and (whole or (question and not (line and asking))):
             continue
         if alone and len(said[row] & set(asked)) < 0.75 * len(said[row]):

@@ -19,13 +19,6 @@ LONG = "word " * 21
         ("\n\n", "", ""),
         ("Manual\n", "", "\n"),
         ("\nManual", "\n", ""),
-        ("Of the lamps of Marrow Bay, their wicks\nand keepers.", "", "\nand keepers."),
-        ("Lamps and\nwicks", "Lamps and\n", "\nwicks"),
-        (
-            "Of the lamps of Marrow Bay, their wicks\nAnn lit them.",
-            "Of the lamps of Marrow Bay, their wicks\n",
-            "\nAnn lit them.",
-        ),
     ],
 )
 def test_by_hand(text, front, behind):
