@@ -141,14 +141,13 @@ def repeats_as_expected(
             for row in has
             if held[row] < _REPEATS and not (asks and _quotes(query, passages[row], weights))
         }
-        asking = {row for row in others if questions(found[row][form])}
         for row in repeating:
             enough = len(others - {row}) >= max(LEAST, usual * (size - (row < size)))
             line = heads and "\n" in found[row][form]
             repeats = held[row] >= _REPEATS
             question = not asked.isdisjoint(said[row]) or (otherwise and repeats)
-            alike = line and not (asks and asking.isdisjoint(others - {row}))
-            if heads and question and not alike:
+            asking = (questions(found[other][form]) for other in others - {row})
+            if heads and question and not (line and (not asks or any(asking))):
                 continue
             named = query.names and asked.isdisjoint(said[row]) and repeats
             if named and not asked and enough and not most:
