@@ -25,7 +25,9 @@ _PAGES = ("admission", "attacker", "attribution", "choices", "honest-traffic", "
 PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name in _PAGES])
 """The documents that hold tables."""
 
-_OWN_NAME = "attribution cost languages query_forms signal_worth unseen_manner wrapped".split()
+_OWN_NAME = (
+    "attribution cost languages layouts query_forms signal_worth unseen_manner wrapped".split()
+)
 _MODULES = {
     **{"cells": "protocol", "clean": "inline", "attack": "inline", "admission_clean": "admission"},
     **{name: name for name in _OWN_NAME},

@@ -100,14 +100,19 @@ def _without_label(query: TokenizedQuery, passage: TokenizedPassage, most: int) 
     said, least = passage.sequence, _LEAST * len(query.distinct)
     turns = [turn for turn in passage.once(_starts) if turn.words <= most] if most else []
     if turns and len(query.distinct & passage.distinct) >= least:
-        held = {turn: _begins(query, said[turn.words :]) for turn in reversed(turns)}
-        best = max(held, key=held.__getitem__)
+        held = {turn: _begins(query, said[turn.words :]) for turn in turns}
+        # Of those that have as much the last, but not behind a word of the question.
+        best = max(turns, key=lambda turn: (held[turn], _is_outside(query, said, turn), turn.words))
         if held[best] >= least:
             return passage.once(best.behind) if best.words else passage
     own = said[: turns[-1].words] if turns else ()
     if not set(query.content).isdisjoint(own) or STOP_WORDS.issuperset(own):
         return passage
     return passage.once(turns[-1].behind)
+
+
+def _is_outside(query: TokenizedQuery, said: Sequence[str], turn: _Turn) -> bool:
+    return not turn.words or said[turn.words - 1] not in query.distinct
 
 
 def _starts(passage: TokenizedPassage) -> list[_Turn]:

@@ -119,6 +119,15 @@ def test_the_question_is_found_behind_what_most_pages_begin_with(label):
         assert len(guard.filter(QUESTION, flood).dropped) == len(flood)
 
 
+def test_a_word_that_a_question_says_twice_is_not_cut_off_where_all_have_it():
+    question = "Who was the keeper who lit the lamp of the harbour?"
+    texts = [f"{question} {one}" for one in SAID]
+    assert joined(question, texts)[0].startswith("who was the keeper")
+    assert joined(question, [f"kb: {one}" for one in texts])[0].startswith("who was the keeper")
+    with Guard() as guard:
+        assert len(guard.filter(question, texts).dropped) == len(texts)
+
+
 @pytest.mark.parametrize(
     "texts",
     [
