@@ -13,11 +13,12 @@ form is usual, its repetition speaks less against a passage (`scoring.EXPECTED` 
 The forms are the parts of `page_parts`: what a page asks, its first lines, and `heading`, `field`,
 `title` and `run_in_heading` of a text and of what stands behind its first lines. Much prose begins
 as a title does, and asks within its sentences: a title is usual where 4/5 have it, and either is
-expected where it holds 3/4 of the query, a title where it holds little else. Where a page begins
-with the query and goes on with a capital, that is its run-in heading. What repeats the query, in
-whatever spelling, is no company, or what is planted would make itself usual. A heading that has the
-words by which the query asks is a question: in one line with the text it is no heading, and in a
-line of its own only where another one, that asks something else, is in such a line.
+expected where it holds 3/4 of the query, a title where it holds little else. A run-in heading
+counts where the query names something; where a page begins with that and goes on with a capital, it
+is one. What repeats the query, in whatever spelling, is no company, or what is planted would make
+itself usual. A heading that has the words by which the query asks is a question: in one line with
+the text it is no heading, and in a line of its own only where another one, that asks something
+else, is in such a line.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
 interrogative before it, nor what it asks behind it. And where a page has the name for its heading
@@ -68,6 +69,7 @@ class _Form(NamedTuple):
     heads: bool = True  # a question is no part of it
     most: bool = False  # only what holds 3/4 of the query
     alone: bool = False  # and 3/4 of which is the query
+    named: bool = False  # only where the query names something
 
 
 _OF_TEXTS: Mapping[str, _Form] = {
@@ -75,7 +77,7 @@ _OF_TEXTS: Mapping[str, _Form] = {
     "marked": _Form(marked),
     "field": _Form(field),
     "title": _Form(title, _NEARLY_ALL, most=True, alone=True),
-    "run-in": _Form(run_in_heading, most=True, alone=True),
+    "run-in": _Form(run_in_heading, most=True, alone=True, named=True),
 }
 _FORMS: Mapping[str, _Form] = {
     "question": _Form(questions, heads=False),
@@ -116,7 +118,7 @@ def repeats_as_expected(
             return expected
     size = min(_MOST, len(passages))
     found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
-    titled = sum("run-in" in one for one in found.values()) >= LEAST
+    titled = query.names and sum("run-in" in one for one in found.values()) >= LEAST
     for row in rows if titled else ():
         if start := begins_with(query.sequence, passages[row].once(_shown)):
             found[row] = {**found[row], "run-in": start}
@@ -126,7 +128,9 @@ def repeats_as_expected(
         asked = frozenset()
     otherwise = asks and query.asks_otherwise
     weights: dict[str, float] = {}
-    for form, (_, usual, heads, most, alone) in _FORMS.items():
+    for form, (_, usual, heads, most, alone, of_names) in _FORMS.items():
+        if of_names and asks:
+            continue
         has = [row for row in range(size) if form in found[row]]
         repeating = [row for row in rows if form in found[row]]
         if not repeating or (len(has) < LEAST and not query.names):  # as of most sets

@@ -32,10 +32,11 @@ _MAX_QUERY_BYTES = 16 * 2**20
 ENDS = 2_000
 """Characters at both ends of a passage that are read whatever the time."""
 
-_LABELS = frozenset(
+LABELS = frozenset(
     """answers ask asked faq faqs frequently q query question questions re subject title topic
     user""".split()
 )
+"""Words that announce a question or a title."""
 _NUMBER = re.compile(r"q?[0-9]{1,2}")
 _NUMBERS_BEGIN = frozenset("q0123456789")
 LONGEST_LABEL = 3  # words
@@ -255,7 +256,7 @@ def leading_label(sequence: Sequence[str], asked: Set[str] = frozenset()) -> int
     2
     """
     for at, word in enumerate(sequence[:LONGEST_LABEL]):
-        leads = word in _LABELS or (word[0] in _NUMBERS_BEGIN and _NUMBER.fullmatch(word))
+        leads = word in LABELS or (word[0] in _NUMBERS_BEGIN and _NUMBER.fullmatch(word))
         if not leads or word in asked:
             return at
     return max(0, min(LONGEST_LABEL, len(sequence) - 1))

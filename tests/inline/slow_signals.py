@@ -578,12 +578,15 @@ def expected_of(query, texts, row):
     for end in range(1, min(300, len(text))):
         start, words = text[:end], re.findall(r"\w+(?:[-'\u2019.&]\w+)*", text[:end])
         behind = re.match(r"\w", text[end:]) and text[end].isupper()
+        behind = behind and tokenize_query(query).names
         if behind and not re.search(r"\w[-'\u2019.&]?$", start) and tokens(start) == asked:
             found[row]["run-in"] = start if 0 < len(words) < 10 else found[row].get("run-in")
     for form in ("question", "embedded", "lines", *OF_TEXTS, *within):
         said = [
             set(normalized(asked, part, much)) if (part := one.get(form)) else None for one in found
         ]
+        if "run-in" in form and not tokenize_query(query).names:
+            continue
         alone = "title" in form or "run-in" in form
         much_of_it = alone or form == "embedded"
         if said[row] is None or held(said[row], weights) < (0.75 if much_of_it else 1e-300):

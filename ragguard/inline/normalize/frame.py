@@ -19,10 +19,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 
 from ragguard.inline.tokens import (
+    LABELS,
     LONGEST_LABEL,
     TokenizedPassage,
     TokenizedQuery,
@@ -67,7 +69,9 @@ def without_labels(
     first = Counter([_kind(one.sequence[0]) for one in passages if one.sequence])
     if max(first.values(), default=0) <= least:  # as in most sets
         return passages
-    starts = [tuple(map(_kind, one.sequence[:LINE_WORDS])) for one in passages]
+    # What announces a question ("Question:") does so, whoever has it too.
+    heads = [takewhile(LABELS.isdisjoint, zip(one.sequence[:LINE_WORDS])) for one in passages]
+    starts = [tuple(_kind(word) for (word,) in head) for head in heads]
     alike = Counter([start[:size] for start in starts for size in range(1, len(start) + 1)])
     shared = [sum(alike[start[: at + 1]] > least for at in range(len(start))) for start in starts]
     return [
