@@ -31,7 +31,6 @@ Class = Literal["protected", "known", "open"]
 
 _CLOSED: tuple[Class, ...] = ("protected", "known")
 _KNOWN_SHARE = 0.1
-_MOST_DAYS = 10**6
 
 
 def source_of(passage: Passage) -> str | None:
@@ -200,9 +199,12 @@ def _origin(value: Any) -> Origin | str:
     found = dict(_checked(value, ("source", "author", "batch", "older_than_days")))
     days = found.pop("older_than_days", None)
     if days is not None:
-        if isinstance(days, bool) or not isinstance(days, int | float):
+        try:
+            found["older_than"] = timedelta(days=days)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidInputError(f"older_than_days must be a number, not {days!r}") from error
+        if isinstance(days, bool):
             raise InvalidInputError(f"older_than_days must be a number, not {days!r}")
-        found["older_than"] = timedelta(days=min(days, _MOST_DAYS))
     return Origin(**found)
 
 

@@ -280,8 +280,6 @@ def test_a_policy_in_a_file_is_the_one_in_code(tmp_path):
     )
     file.write_text("{}")
     assert Trust.from_json(str(file)) == Trust()
-    file.write_text('{"known": [{"older_than_days": 1e300}]}')
-    assert class_of(Trust.from_json(file), created_at="1874-05-12") == "open"
 
 
 @pytest.mark.parametrize(
@@ -296,6 +294,9 @@ def test_a_policy_in_a_file_is_the_one_in_code(tmp_path):
         ('{"known": [{"source": [7]}]}', "source must hold names"),
         ('{"known": [{}]}', "needs a condition"),
         ('{"known": [{"older_than_days": true}]}', "older_than_days must be a number"),
+        ('{"known": [{"older_than_days": NaN}]}', "older_than_days must be a number"),
+        ('{"known": [{"older_than_days": 1e300}]}', "older_than_days must be a number"),
+        ('{"known": [{"older_than_days": []}]}', "older_than_days must be a number"),
         ('{"known": [{"older_than_days": "9"}]}', "older_than_days must be a number"),
         ('{"known": [{"older_than_days": -1}]}', "at least zero"),
         ('{"known_share": 2}', "known_share must be between 0 and 1"),

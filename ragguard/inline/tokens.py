@@ -48,6 +48,7 @@ _FEW_WORDS, _FEW_LETTERS = 3, 12  # a question of less may be found in other wor
 @dataclass(eq=False)
 class _Tokenized:
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    _latest: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)
 
     def once(self, read: Callable[[Self], T]) -> T:
         """Return `read(self)`, which is worked out once for as long as this is remembered."""
@@ -55,6 +56,15 @@ class _Tokenized:
             self._kept[read] = read(self)
         found: T = self._kept[read]
         return found
+
+    def latest(self, read: Callable[[Self], T]) -> T:
+        """Return `read(self)`, remembered until another is read: one of many at a time."""
+        last, found = self._latest
+        if last != read:
+            found = read(self)
+            self._latest = (read, found)
+        kept: T = found
+        return kept
 
 
 @dataclass(eq=False)

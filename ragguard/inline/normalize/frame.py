@@ -96,7 +96,7 @@ def _unframed(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPass
     held |= {turn: _ends(query, said[: turn.words]) for turn in behind}
     # Of those in front that have as much the last, behind which no label stands.
     best = max(held, key=lambda turn: (held[turn], 0 if turn in behind else turn.words))
-    return passage.once(best.turned) if held[best] >= least else passage
+    return passage.latest(best.turned) if held[best] >= least else passage
 
 
 def _without_label(query: TokenizedQuery, passage: TokenizedPassage, most: int) -> TokenizedPassage:
@@ -108,11 +108,11 @@ def _without_label(query: TokenizedQuery, passage: TokenizedPassage, most: int) 
         # Of those that have as much the last, but not behind a word of the question.
         best = max(turns, key=lambda turn: (held[turn], _is_outside(query, said, turn), turn.words))
         if held[best] >= least:
-            return passage.once(best.behind) if best.words else passage
+            return passage.latest(best.behind) if best.words else passage
     own = said[: turns[-1].words] if turns else ()
     if not set(query.content).isdisjoint(own) or STOP_WORDS.issuperset(own):
         return passage
-    return passage.once(turns[-1].behind)
+    return passage.latest(turns[-1].behind)
 
 
 def _is_outside(query: TokenizedQuery, said: Sequence[str], turn: _Turn) -> bool:

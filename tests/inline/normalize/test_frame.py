@@ -1,5 +1,7 @@
 """Lines around a text: by hand, by the slow reference, and on any lines."""
 
+import importlib
+
 import pytest
 import slow_normalize
 from hypothesis import example, given
@@ -117,6 +119,30 @@ def test_the_question_is_found_behind_what_most_pages_begin_with(label):
             label.format(f"{QUESTION} {one}").replace("17", f"{n}") for n, one in enumerate(SAID)
         ]
         assert len(guard.filter(QUESTION, flood).dropped) == len(flood)
+
+
+def test_of_the_places_at_which_a_passage_is_cut_one_is_remembered():
+    label = "kb of the town hall of wold and orle"
+    passages = tokenize_passages([f"{label} {one}" for one in SAID])
+    for words in range(1, 8):
+        cut = " ".join(label.split()[:words])
+        company = tokenize_passages([f"{cut} {words}x{n} {one}" for n, one in enumerate(SAID * 2)])
+        found = without_labels(QUERY, [passages[0], *company])[0]
+        assert found is not passages[0]
+        assert without_labels(QUERY, [passages[0], *company])[0] is found
+        kept = [*passages[0]._kept.values(), *passages[0]._latest]
+        assert sum(type(one) is type(found) for one in kept) == 1
+
+
+def test_the_work_grows_with_the_set_and_not_with_its_square(monkeypatch):
+    module = importlib.import_module("ragguard.inline.normalize.frame")
+    looked = []
+    monkeypatch.setattr(module, "_kind", lambda word: looked.append(word) or word)
+    for count in (50, 200):
+        looked.clear()
+        texts = [f"kb {'of the town ' * 9} {n} and so on" for n in range(count)]
+        without_labels(QUERY, tokenize_passages(texts))
+        assert count < len(looked) <= 25 * count
 
 
 def test_a_word_that_a_question_says_twice_is_not_cut_off_where_all_have_it():
