@@ -1,17 +1,21 @@
-"""How indexers store passages: `python -m benchmarks.layouts --data DIR`.
+"""How passages are stored, queries are put, and few are asked for: `python -m benchmarks.layouts`.
 
 The same text is stored behind a number, a label, a date or its title, in a record or in lines, and
-all passages of a set are stored alike. Counted on the report half, at the line of the shipped gate
-for five passages and nothing below: clean sets in which any passage reaches it, and attacked ones
-in which a planted text does.
+all passages of a set are stored alike; the same question is put behind a greeting, in a template or
+in a record; or fewer than five passages are retrieved. Counted on the report half, as the shipped
+filter decides, with nothing below: clean sets that are touched, and attacked ones in which a
+planted text is dropped.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import Record, load_folder
@@ -20,10 +24,11 @@ from benchmarks.metrics.outcomes import Counts
 from benchmarks.query_forms import as_given, planted_first
 from benchmarks.report.table import Table, crossed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from benchmarks.samples import Scored, Setting
-from ragguard.embedding import Embedder
+from ragguard.embedding import Embedder, HashedEmbedder
+from ragguard.inline.pipeline import ConformalFilter
+from ragguard.passage import Passage
 
-_SETTING: Setting = (5, False)
+_K = 5
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
 _TITLES = ("title", "what_is")
 
@@ -54,15 +59,79 @@ LAYOUTS: Mapping[str, Callable[[str], str]] = {
     "paragraphs of HTML": lambda text: "".join(f"<p>{one}</p>" for one in _SENTENCE.split(text)),
     "no marks": lambda text: re.sub(r"[^\w\s]+", " ", text),
     "small letters, no marks": lambda text: re.sub(r"[^\w\s]+", " ", text).lower(),
+    '"Was this helpful?" behind it': lambda text: f"{text}\n\nWas this helpful? Yes No",
 }
 """How a passage is stored, by name."""
+
+QUERIES: Mapping[str, Callable[[str], str]] = {
+    "small letters, no mark": lambda asked: asked.lower().rstrip("?. "),
+    "a question mark behind it": lambda asked: f"{asked.rstrip('? ')} ?",
+    "And ...": lambda asked: f"And {_small(asked)}",
+    "Hi, ...": lambda asked: f"Hi, {_small(asked)}",
+    "Can you tell me ...": lambda asked: f"Can you tell me {_small(asked)}",
+    "Could you please tell me ... Thanks!": lambda asked: (
+        f"Hello! Could you please tell me {_small(asked)} Thanks in advance!"
+    ),
+    "spoken": lambda asked: f"um so like {asked.lower().rstrip('?')}",
+    "@docs-bot ...": lambda asked: f"@docs-bot {asked}",
+    "... 2024": lambda asked: f"{asked.rstrip('? ')} 2024",
+    "site:example.org ...": lambda asked: f"site:example.org {asked}",
+    "WORD AND WORD": lambda asked: " AND ".join(asked.rstrip("?").split()),
+    "an instruction before it": lambda asked: (
+        f"Answer from the context alone. If you do not know, say so. {asked}"
+    ),
+    "an instruction below it": lambda asked: f"{asked}\nAnswer in one sentence.",
+    "search_query: ...": lambda asked: f"search_query: {asked}",
+    "a conversation": lambda asked: f"Human: Hello\nAI: How can I help you?\nHuman: {asked}\nAI:",
+    "a prompt's template": lambda asked: f"Use the context.\n### Question\n{asked}\n### Answer",
+    "an e-mail": lambda asked: f"Subject: a question\n\nDear team,\n\n{asked}\n\nRegards,\nAnn",
+    "a record of JSON": lambda asked: json.dumps({"query": asked, "lang": "en", "user": "u12"}),
+    "HTML": lambda asked: f"<p>{asked}</p>",
+    "of a URL": lambda asked: asked.replace(" ", "%20"),
+}
+"""How a query is put, by name."""
+
+SIZES = (1, 2, 3, 5)
+"""How many passages are retrieved."""
+
+
+def _small(asked: str) -> str:
+    return asked[:1].lower() + asked[1:]
+
+
+def ways() -> Iterator[tuple[str, str, Callable[[RetrievedSet], RetrievedSet]]]:
+    """Yield kind and name of what is done to a set, and that."""
+    for name, stored in LAYOUTS.items():
+        yield "stored", name, partial(_stored, stored)
+    for name, put in QUERIES.items():
+        yield "query", name, partial(_put, put)
+    for size in SIZES:
+        yield "size", f"{size}", partial(_first, size)
+
+
+def _stored(stored: Callable[[str], str], one: RetrievedSet) -> RetrievedSet:
+    return replace(one, texts=tuple(map(stored, one.texts)))
+
+
+def _put(put: Callable[[str], str], one: RetrievedSet) -> RetrievedSet:
+    return replace(one, question=put(one.question))
+
+
+def _first(size: int, one: RetrievedSet) -> RetrievedSet:
+    return one.first(size)
+
+
+def counted(one: RetrievedSet, judge: ConformalFilter, attacked: bool) -> bool:
+    """Return whether a clean set is touched, or a planted text of an attacked one dropped."""
+    flagged = judge.decide(one.question, tuple(map(Passage, one.texts)), _K).flagged
+    return bool((np.array(flagged) & (one.poisoned[: len(flagged)] | (not attacked))).any())
 
 
 def groups(
     folder: Path, records: Sequence[Record], embedder: Embedder
 ) -> Iterator[tuple[str, bool, list[RetrievedSet]]]:
     """Yield a name, whether something was planted, and the sets."""
-    clean = [retrieve(one, embedder, _SETTING[0]) for one in records]
+    clean = [retrieve(one, embedder, _K) for one in records]
     yield "questions", False, clean
     for name in ("machine_written", "languages"):
         sets = [found for _, found in list(as_given(folder, name))[1::2]]
@@ -74,29 +143,34 @@ def groups(
     yield "question and honest text", True, [planted_first(one, text) for one, text in honest]
     for form, said in (("prepend", "question and PoisonedRAG's text"), ("plain", "its text alone")):
         poison = [(one, planted(one, "poisonedrag", form, 1)) for one in records]
-        found = [retrieve(one, embedder, _SETTING[0], texts) for one, texts in poison if texts]
-        yield said, True, [one for one in found if one.poisoned[: _SETTING[0]].any()]
+        found = [retrieve(one, embedder, _K, texts) for one, texts in poison if texts]
+        yield said, True, [one for one in found if one.poisoned[:_K].any()]
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    yield crossed(
-        "Stored in other ways: clean sets touched, and planted texts found",
-        sections["layouts"],
-        {"stored": "layout"},
-        lambda row: row["texts"] + (", found" if row["attacked"] else ", touched"),
-        lambda rows: share(rows[0]["reached"], rows[0]["sets"]),
-    )
+    for kind, said in (
+        ("stored", "Stored in other ways"),
+        ("query", "Put in other ways"),
+        ("size", "Fewer passages"),
+    ):
+        yield crossed(
+            f"{said}: clean sets touched, and planted texts found",
+            [row for row in sections["layouts"] if row["kind"] == kind],
+            {kind: "way"},
+            lambda row: row["texts"] + (", found" if row["attacked"] else ", touched"),
+            lambda rows: share(rows[0]["reached"], rows[0]["sets"]),
+        )
 
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
     datasets = [one.limited(limit) for one in load_folder(data)]
     records = [record for one in datasets for record in one.report]
-    rows = Counts("sets", "reached")
+    rows, judge = Counts("sets", "reached"), ConformalFilter(HashedEmbedder())
     for texts, attacked, sets in tracked(list(groups(data, records, built_in())), "layouts"):
-        for name, stored in LAYOUTS.items():
-            place = {"layout": name, "texts": texts, "attacked": attacked}
-            for one in sets:
-                read = Scored(replace(one, texts=tuple(map(stored, one.texts))), _SETTING)
-                rows.add(place, {"sets": 1, "reached": read.fires(read.expected)[attacked]})
+        for kind, name, done in ways():
+            place = {"kind": kind, "way": name, "texts": texts, "attacked": attacked}
+            for one in map(done, sets):
+                if not attacked or one.poisoned[:_K].any():
+                    rows.add(place, {"sets": 1, "reached": counted(one, judge, attacked)})
     return {"layouts": rows.rows()}, datasets

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Scored
 from ragguard.inline.features import signals_in_time
-from ragguard.inline.features.verbatim import longest_run
+from ragguard.inline.features.verbatim import longest_run, quotes
 from ragguard.inline.normalize.frame import without_labels
 from ragguard.inline.page_form import repeats_as_expected
 from ragguard.inline.scoring import nonconformity, repeating, suspicions
@@ -32,6 +32,7 @@ from ragguard.inline.tokens import (
 from ragguard.passage import Passage
 
 _PASTED = 20  # words in a row, beyond those of a question
+_LAST, _LEAST_ASKED = 2, 4  # words at the end of a question, and those that are left
 _LATE = "there was time for its ends only"
 
 
@@ -59,7 +60,7 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
         read = [by_text[text] for text in distinct]
     words = tokenize_query(query)
     most = _evidence(words, read, len(row_of), budget)
-    for part in words.reduced:
+    for part in (*words.reduced, *_quoted_but_for_its_end(words, read)):
         most = most.or_more(_evidence(part, read, len(row_of), budget, words))
     signals, suspicion, expected, late = most
     if len(row_of) < k:
@@ -84,6 +85,27 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
         undone,
         late=[row for row, why in undone.items() if why is _LATE],
     )
+
+
+def _quoted_but_for_its_end(
+    query: TokenizedQuery, passages: Sequence[TokenizedPassage]
+) -> list[TokenizedQuery]:
+    """Return a question without its last words, where a passage quotes the rest of it.
+
+    No passage has those words, two at most: "who lit the old lamp reddit", "who lit it 2024".
+    """
+    words = query.sequence
+    if not query.asking or query.names or len(words) < _LAST + _LEAST_ASKED:
+        return []
+    left = len(words)
+    while left > len(words) - _LAST and not any(
+        words[left - 1] in one.distinct for one in passages
+    ):
+        left -= 1
+    if left == len(words):
+        return []
+    part = tokenize_query(" ".join(words[:left]))
+    return [part] if any(quotes(part, passage) for passage in passages) else []
 
 
 class _Evidence(NamedTuple):

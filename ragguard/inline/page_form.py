@@ -88,6 +88,9 @@ _FORMS: Mapping[str, _Form] = {
 }
 
 
+_ASKING = ("question", "embedded")
+
+
 def _shown(passage: TokenizedPassage) -> str:
     return without_list_mark(strip_markup(passage.text).replace("\u00a0", " "))
 
@@ -146,11 +149,15 @@ def repeats_as_expected(
             if held[row] < _REPEATS and not (asks and _quotes(query, passages[row], weights))
         }
         for row in repeating:
-            enough = len(others - {row}) >= max(LEAST, usual * (size - (row < size)))
+            company = others - {row}
+            if form in _ASKING:  # what all pages say, such as "Was this helpful?", is no question
+                company = set({found[other][form]: other for other in company}.values())
+            enough = len(company) >= max(LEAST, usual * (size - (row < size)))
+            enough = enough or (query.names and size <= LEAST)
             line = heads and "\n" in found[row][form]
             repeats = held[row] >= _REPEATS
             question = not asked.isdisjoint(said[row]) or (otherwise and repeats)
-            asking = (questions(found[other][form]) for other in others - {row})
+            asking = (questions(found[other][form]) for other in company)
             if heads and question and not (line and (not asks or any(asking))):
                 continue
             named = query.names and asked.isdisjoint(said[row]) and repeats

@@ -13,7 +13,8 @@ import re
 from collections.abc import Sequence
 from importlib import resources
 
-from ragguard.text import STOP_WORDS, has_function_words
+from ragguard.inline.class_bigram import class_bigram
+from ragguard.text import STOP_WORDS, has_function_words, tokens
 from ragguard.text.ngrams import words_meant
 
 INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
@@ -102,7 +103,9 @@ def names(text: str, words: Sequence[str]) -> bool:
     length = words_meant(named)
     if not 0 < length <= _LONGEST_TITLE:
         return False
-    if _has_capitals(text, skipped=2 if defined else 0) and (defined or not _MARK.search(text)):
+    if _has_capitals(text, skipped=2 if defined else 0) and (
+        defined or not has_question_mark(text)
+    ):
         return True
     return length <= _LONGEST_NAME and not _asks(text, named, defined=defined)
 
@@ -116,6 +119,20 @@ def begins_as_question(words: Sequence[str]) -> bool:
     if words[0] in INTERROGATIVES:
         return words[0] not in CLAUSES or words[1] not in TELLING
     return words[0] in BEFORE and words[1] in INTERROGATIVES
+
+
+def has_question_mark(text: str) -> bool:
+    """Return True if a text has a question mark, or ends in a Greek one."""
+    return _MARK.search(text) is not None
+
+
+def asks_by_words(words: Sequence[str]) -> bool:
+    """Return True if a word of a text asks in English, or the verb with which it begins does.
+
+    >>> asks_by_words("the keeper was who".split()), asks_by_words("wann brannte die".split())
+    (True, False)
+    """
+    return not INTERROGATIVES.isdisjoint(words) or not OPENING.isdisjoint(words[:1])
 
 
 def asks_about_clause(words: Sequence[str]) -> bool:
@@ -156,11 +173,11 @@ def tells(text: str, words: Sequence[str]) -> bool:
     >>> tells("keeper of the lamp when it was new", "keeper of the lamp when it was new".split())
     False
     """
-    if not words or words[0] in REQUESTING | _FRONT | _ANYWHERE or _MARK.search(text):
+    if not words or words[0] in REQUESTING | _FRONT | _ANYWHERE or has_question_mark(text):
         return False
     if not has_function_words(words):
         return _tells_elsewhere(text, words)
-    if len(words) <= _LONGEST_NAME or _asks_elsewhere(text):
+    if len(words) <= _LONGEST_NAME or asks_elsewhere(text):
         return False
     if _CLOSED.search(text) and ASKERS.isdisjoint(words):
         return not begins_as_question(words)
@@ -195,7 +212,7 @@ def _has_capitals(text: str, *, skipped: int) -> bool:
 
 
 def _asks(text: str, named: Sequence[str], *, defined: bool) -> bool:
-    if _asks_elsewhere(text):
+    if asks_elsewhere(text):
         return True
     functions = STOP_WORDS.intersection(named)
     if defined:
@@ -203,7 +220,18 @@ def _asks(text: str, named: Sequence[str], *, defined: bool) -> bool:
         return property_of or not functions <= _IN_NAMES
     verb = named[0] in _FRONT or not _ANYWHERE.isdisjoint(functions)
     told = named[2:] if tuple(named[:2]) == _LIST else named
-    return verb or not _ASKING.isdisjoint(told) or _MARK.search(text) is not None
+    if verb or not _ASKING.isdisjoint(told):
+        return True
+    return has_question_mark(text) and not (functions <= _IN_NAMES | {"s"} and _is_english(text))
+
+
+def _is_english(text: str) -> bool:
+    """Return True if all words of a text but capitalised ones are English, or those are all."""
+    if _has_capitals(text, skipped=0) and not text.isupper():
+        return True
+    first, *others = _WRITTEN.findall(text)
+    small = tokens(" ".join([first, *[word for word in others if not word[0].isupper()]]))
+    return class_bigram().listed.issuperset([word for word in small if not word[0].isdigit()])
 
 
 def asks_otherwise(text: str) -> bool:
@@ -212,10 +240,10 @@ def asks_otherwise(text: str) -> bool:
     >>> asks_otherwise("Wann brannte die Lampe?"), asks_otherwise("the lamp of the pier")
     (True, False)
     """
-    return _MARK.search(text) is not None or _asks_elsewhere(text)
+    return has_question_mark(text) or asks_elsewhere(text)
 
 
-def _asks_elsewhere(text: str) -> bool:
+def asks_elsewhere(text: str) -> bool:
     """Return True if a text has an interrogative of another script than Latin."""
     if text.isascii():
         return False

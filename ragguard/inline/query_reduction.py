@@ -11,21 +11,30 @@ repeats it (`ragguard.inline.query_form.tells`).
 
 from __future__ import annotations
 
+import json
 import re
+from ast import literal_eval
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from ragguard.inline.query_form import (
     ASKERS,
     ASKING_VERBS,
+    BEFORE,
     CLAUSES,
     INTERROGATIVES,
-    QUESTION_MARK,
     REQUESTING,
     asks_about_clause,
+    asks_by_words,
+    asks_elsewhere,
+    asks_otherwise,
     begins_as_question,
+    has_question_mark,
     is_to_complete,
 )
 from ragguard.text import STOP_WORDS, tokens
+from ragguard.text.html import strip_markup
+from ragguard.text.ngrams import ngrams, words_meant
 
 MOST = 3
 """Questions of a query that are looked at, the last ones."""
@@ -34,19 +43,36 @@ PASTED = 30
 """Words beside what asks, at most, which a person may have said."""
 
 _LEAST_WORDS, _LEAST_CONTENT = 3, 2
+_OF_QUESTIONS = BEFORE - {"about"}
 _LEAST_MARKED = 5  # words of a sentence without a word that asks, but with a question mark
 _LEADING = frozenset(
     """anybody anyone ask asking curious find happen hello hey hi idea know like need ok okay please
     question say so tell uh um want wonder wondering""".split()
 )
+_OPENERS = re.compile(
+    r"""(?:(?:actually|also|and|anyway|but|hello|hey|hi|like|now|ok|okay|or
+    |please|so|then|uh|um|well)\s)*
+    ((?:(?:can|could|will|would)\s(?:you|(?:any|some)(?:body|one))\s(?:please\s|kindly\s)?
+    (?:remind|show|tell)\s(?:me|us)
+    |do(?:es)?\s(?:you|(?:any|some)(?:body|one))\s(?:happen\sto\s)?know
+    |(?:i|we)\s(?:am|are|m|re|was|were)\s(?:just\s)?(?:asking|curious|wondering)
+    |(?:i|we)\s(?:(?:d|would)\s(?:like|love)|need|want|wanted)\sto\s(?:ask|find\sout|know)
+    |is\sit\sknown|let\s(?:me|us)\sknow|(?:remind|tell)\s(?:me|us))\s(?!about\b|more\b))?""",
+    re.VERBOSE,
+)
+_ADDRESSED = re.compile(r"^\W*(?:@[\w.-]+\W+)+")
 _STATING = frozenset("are had has have is was were".split())
 _AFTER_MARK = " \n\"')]\u201d\u2019"
-_THANKS = re.compile(r"\b(?:please|thanks|thank you)\W*$", re.IGNORECASE)
+_THANKS = re.compile(
+    r"\b(?:please|(?:thanks|thank you)(?: in advance| so much| very much)?)\W*$", re.IGNORECASE
+)
 _ASKS_AT_ONCE = "|".join(sorted(INTERROGATIVES | ASKING_VERBS | REQUESTING))
-# A full stop behind three letters may be that of "Mrs.", unless what follows asks.
+# A full stop behind three letters may be that of "Mrs.", unless it ends a common word, or what
+# follows asks.
 _END = re.compile(
-    rf"""(?:(?<=[?!])|(?<=[^\W_]{{4}}\.)|(?<=[^\W_]\.)(?=["']?\s+(?:{_ASKS_AT_ONCE})\b))
-    ["')\]\u201d\u2019]*\s+|(?<=[\u3002\uff01\uff1f])|\n|\b(?=please\b)""",
+    rf"""(?:(?<=[?!\u061f])|(?<=[\u0370-\u03ff];)|(?<=[^\W_]{{4}}\.)|(?<=\b(?:do|it|me|so|us)\.)
+    |(?<=\b(?:now|out|too|you)\.)|(?<=[^\W_]\.)(?=["']?\s+(?:{_ASKS_AT_ONCE})\b))
+    ["')\]\u201d\u2019]*\s+|(?<=[\u0964\u3002\uff01\uff1f])|\n|\b(?=please\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _PARTED = re.compile(
@@ -65,6 +91,13 @@ _LEAD = re.compile(
     r"\W*(?:explain\s+|how\s+(?=come\s)|since\s+(?=when\s))?(come|how|when|where|why)\s+",
     re.IGNORECASE,
 )
+_TO_ANSWER = re.compile(r"""\s[\w ]{1,20}:[\s"'\])}]*$""")
+_LONGEST = 60  # words of what is said behind a label that are looked at as one question
+_ASKED_IN = ("question", "query", "q", "input", "prompt", "message", "text")  # fields of a record
+_ELEMENT = re.compile(
+    r"</?(?:\w{1,20}_)?(?:input|message|prompt|query|question|user)>", re.IGNORECASE
+)
+_OPERATOR = re.compile(r"(?<!\S)(?:AND|OR|NOT|-?(?:filetype|intitle|inurl|site):\S*)(?!\S)")
 _EDGE = 3  # words at the end, among which an interrogative asks
 _REPLY = re.compile(
     r"""["']role["']\s?:\s?["'](?:ai|assistant|model|tool)["']\s?,\s?["']content["']\s?:""",
@@ -74,6 +107,29 @@ _TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re
 _LABEL = re.compile(
     r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:\uff1a]""", re.IGNORECASE
 )
+
+
+def as_typed(text: str) -> str:
+    r"""Return a query without markup, and without what it says to a search engine alone.
+
+    >>> as_typed("site:marrow.example lamp AND keeper"), as_typed("<query>who lit it?</query>")
+    (' lamp   keeper', '\\nwho lit it?\\n')
+    """
+    shown = strip_markup(_ELEMENT.sub("\n", _field(text)))
+    return shown if shown.isupper() else _OPERATOR.sub(" ", shown)
+
+
+def _field(text: str) -> str:
+    """Return what is asked in a record, in JSON or as Python prints it; any other text as it is."""
+    if not text.lstrip().startswith("{"):
+        return text
+    for read in (json.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            record = read(text.strip())
+            if isinstance(record, dict):
+                said = [record[key] for key in _ASKED_IN if isinstance(record.get(key), str)]
+                return said[0] if said else text
+    return text
 
 
 def is_one_question(text: str, words: Sequence[str]) -> bool:
@@ -99,7 +155,14 @@ def questions_in(text: str) -> list[str]:
     text = _REPLY.sub("\n", text)
     turns = [found.start() for found in _TURN.finditer(text)]
     asked = list(_asking(text[turns[-1] :])) if turns else []
-    return list(dict.fromkeys(asked or _asking(text)))[-MOST:]
+    asked = asked or list(_asking(text))
+    labels = [found.end() for found in _LABEL.finditer(text)]
+    if asked and labels:
+        said = tokens(_THANKS.sub("", _TO_ANSWER.sub("", text[labels[-1] :])))
+        whole = _with_mark(" ".join(said), text)
+        if len(said) <= _LONGEST and any(part in whole for part in asked):
+            asked.append(whole)
+    return list(dict.fromkeys(asked))[-MOST:]
 
 
 def told_in(text: str) -> str:
@@ -138,7 +201,7 @@ def asks_at_end(text: str) -> bool:
     >>> asks_at_end("A lamp was lit this week. Which was it?"), asks_at_end("Who lit it? Ann did.")
     (True, False)
     """
-    return QUESTION_MARK.search(_END.split(text.rstrip(_AFTER_MARK))[-1]) is not None
+    return has_question_mark(_END.split(text.rstrip(_AFTER_MARK))[-1])
 
 
 def reduced(text: str) -> str:
@@ -155,21 +218,34 @@ def _asking(text: str) -> Iterator[str]:
     for sentence in _END.split(text):
         said_first, *labelled = _LABEL.split(sentence)
         for place, said in enumerate([_ANNOUNCED.sub("", said_first), *labelled]):
-            asked = _without_lead(tokens(_THANKS.sub("", said)))
-            content = {word for word in asked if word not in STOP_WORDS}
-            if len(asked) < _LEAST_WORDS or len(content) < _LEAST_CONTENT:
+            asked, led = _without_lead(tokens(_ADDRESSED.sub("", _THANKS.sub("", said))))
+            meant = ngrams(asked)
+            content = {word for word in meant if word not in STOP_WORDS}
+            if words_meant(meant) < _LEAST_WORDS or len(content) < _LEAST_CONTENT:
                 continue
-            if place or _asks(asked, said):
-                yield " ".join(asked)
+            if place or led or _asks(asked, said):
+                yield _with_mark(" ".join(asked), said)
 
 
-def _without_lead(words: list[str]) -> list[str]:
-    """Return words from the first interrogative on, if those before it only lead to it."""
-    if words[:1] == ["please"]:
-        words = words[1:]
-    first = next((at for at, word in enumerate(words) if word in INTERROGATIVES), 0)
-    leads = [word for word in words[:first] if word not in STOP_WORDS]
-    return words[first:] if leads and _LEADING.issuperset(leads) else words
+def _with_mark(part: str, said: str) -> str:
+    """Return a part of a query with a question mark where nothing else in it says that it asks."""
+    return f"{part}?" if asks_otherwise(said) and not asks_by_words(tokens(part)) else part
+
+
+def _without_lead(words: list[str]) -> tuple[list[str], bool]:
+    """Return words without those that only lead to a question, and whether such a phrase asks.
+
+    Those are set phrases ("and", "can you tell me"), and what stands before the first interrogative
+    where it is of common words alone; a preposition right before that one belongs to it.
+    """
+    opened = _OPENERS.match(" ".join([*words, ""]))
+    skipped, led = (len(opened[0].split()), bool(opened[1])) if opened else (0, False)
+    rest = words[skipped:]
+    first = next((at for at, word in enumerate(rest) if word in INTERROGATIVES), 0)
+    leads = [word for word in rest[:first] if word not in STOP_WORDS]
+    if leads and _LEADING.issuperset(leads):
+        rest = rest[first - (rest[first - 1] in _OF_QUESTIONS) :]
+    return rest, led
 
 
 def _clause_asked_about(text: str) -> str:
@@ -193,14 +269,16 @@ def _is_statement(text: str) -> bool:
 
 
 def _asks_at_all(sentence: str) -> bool:
-    return QUESTION_MARK.search(sentence) is not None or any(_asking(sentence))
+    return has_question_mark(sentence) or any(_asking(sentence))
 
 
 def _asks(words: list[str], said: str) -> bool:
-    marked = QUESTION_MARK.search(said) is not None
+    marked = has_question_mark(said)
     if words[0] in CLAUSES and "," in said and not marked:
         return False  # "when Ann left, she ..."
-    if begins_as_question(words) or words[0] in ASKING_VERBS | REQUESTING:
+    if asks_elsewhere(said) and words_meant(ngrams(words)) <= PASTED:
+        return True
+    if begins_as_question([*words, ""]) or words[0] in ASKING_VERBS | REQUESTING:
         return True
     asking = not (INTERROGATIVES | ASKING_VERBS).isdisjoint(words)
-    return marked and (asking or len(words) >= _LEAST_MARKED)
+    return marked and (asking or words_meant(ngrams(words)) >= _LEAST_MARKED)

@@ -13,6 +13,7 @@ from ragguard.inline.class_bigram import SHORTEST, oov_words
 from ragguard.inline.query_form import INTERROGATIVES, OPENING, asks_otherwise, names, tells
 from ragguard.inline.query_reduction import (
     PASTED,
+    as_typed,
     asks_at_end,
     is_one_question,
     questions_in,
@@ -202,7 +203,7 @@ def tokenize_query(text: str) -> TokenizedQuery:
 
 
 def _read_query(text: str) -> TokenizedQuery:
-    shown = both_ends(text, _QUERY_CHARS)
+    shown = as_typed(both_ends(text, _QUERY_CHARS))
     whole = _read_question(shown)
     if is_one_question(shown, whole.sequence):
         return whole
@@ -232,7 +233,7 @@ def _read_question(shown: str) -> TokenizedQuery:
     asking = INTERROGATIVES.intersection(sequence) or OPENING.intersection(sequence[:1])
     named = names(shown, sequence)
     distinct, length = frozenset(sequence), words_meant(sequence)
-    otherwise = not asking and asks_otherwise(shown)
+    otherwise = not (asking or named) and asks_otherwise(shown)
     return TokenizedQuery(
         sequence, distinct, content, pairs, parted, asking, named, length, otherwise
     )

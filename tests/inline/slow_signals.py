@@ -617,6 +617,8 @@ def expected_of(query, texts, row):
         if alone and len(said[row] & set(asked)) < 0.75 * len(said[row]):
             continue
         usual = len(others)
+        if form in ("question", "embedded"):  # what several pages ask counts once
+            usual = len({found[at][form] for at, _ in others})
         if usual >= max(2, (4 if "title" in form else 2) / 5 * len(company)):
             return True
     return False
@@ -654,11 +656,17 @@ def own_signals(query, texts, k):
     read = [words_of(text) for text in texts]
     read[:k] = [normalized(asked, text, asks_much(query)) for text in texts[:k]]
     weights = weights_of(asked, read)
-    english = in_english(asked, [words_of(text) for text in texts[:k]], read[k:])
+    lettered = [with_letters_for_signs(asked, text) or text for text in texts[:k]]
+    english = in_english(asked, [words_of(text) for text in lettered], read[k:])
     by_length = min(1.0, words_meant(asked) / 8)
     by_strewn = min(1.0, words_meant(asked) / 10)
     out = []
     coverages = [held(said, weights) for said in read[:k]]
+    if tokenize_query(query).names:
+        written = [words_of(text) for text in texts[:k]]
+        bare = [row for row in range(k) if not set(written[row]) - set(asked)]
+        bare = [row for row in bare if len(written[row]) <= len(asked)]
+        coverages = [0.0 if bare == [row] else held_ for row, held_ in enumerate(coverages)]
     for row, (said, text) in enumerate(zip(read[:k], texts, strict=False)):
         own = dict.fromkeys(OWN, 0.0)
         out.append(own)

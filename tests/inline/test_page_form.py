@@ -294,6 +294,23 @@ def test_what_is_planted_makes_no_form_usual():
     assert expected(QUESTION, [planted[0], misspelt + "One.", misspelt + "Two.", *PROSE]) == []
 
 
+@pytest.mark.parametrize("asks", ["Was this helpful?", "Still have questions? Call us."])
+def test_what_all_pages_ask_alike_is_no_question_of_theirs(asks):
+    pages = [f"{one}\n\n{asks}" for one in PROSE]
+    planted = f"{QUESTION} {ANSWER}\n\n{asks}"
+    assert expected(QUESTION, [planted, *pages]) == []
+    own = [f"{one}\n\n{asks}" for one in QUESTIONS]
+    assert 0 in expected(QUESTION, [planted, *own])
+
+
+def test_with_one_other_or_none_a_name_is_expected_and_a_question_is_not():
+    page = "Harbour lamp wicks. Lift the glass, and cut away what is black."
+    for others in ([], PROSE[:1]):
+        assert expected("harbour lamp wicks", [page, *others])[:1] == [0]
+        assert expected(QUESTION, [f"{QUESTION} {ANSWER}", *others]) == []
+    assert expected("harbour lamp wicks", [page, *PROSE[:2]]) == []
+
+
 def test_an_embedded_question_is_no_pass_for_one_in_front_nor_for_itself():
     pages = [f"Here we examine how {one} burns, and why. {ANSWER}" for one in "oil tar wax".split()]
     own = f"Here we examine how I trim the wick of the harbour lamp. {ANSWER}"

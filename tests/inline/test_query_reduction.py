@@ -10,7 +10,13 @@ from ragguard.embedding import HashedEmbedder
 from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.query_form import tells
-from ragguard.inline.query_reduction import MOST, is_one_question, questions_in, told_in
+from ragguard.inline.query_reduction import (
+    MOST,
+    as_typed,
+    is_one_question,
+    questions_in,
+    told_in,
+)
 from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
 from ragguard.text import STOP_WORDS, tokens
@@ -33,14 +39,23 @@ WRAPPED = (
     '{{"role": "user", "content": "{}"}}',
     "um hey can you tell me like {} please",
     "I want to know {}.",
+    "@docs-bot {}",
+    "And {}?",
+    "Is it known {}?",
+    "Hello! Could you please tell me {} Thanks in advance!",
+    '{{"query": "{}", "lang": "en", "user": "Ann Dove of Leeds"}}',
+    "{{'lang': 'en', 'query': '{}'}}",
+    "<p>{}?</p>",
+    "<user_query>{}</user_query>",
+    "If you don't know, say so. {}?",
     "My class asked me for it. {}?",
 )
 
 
 @pytest.mark.parametrize("wrapped", WRAPPED)
 def test_the_question_of_a_longer_query(wrapped):
-    query = wrapped.format(QUESTION)
-    assert questions_in(query)[-1] == ASKED
+    query = as_typed(wrapped.format(QUESTION))
+    assert ASKED in (*questions_in(query), " ".join(tokens(query)))
     assert not any(part.tells for part in tokenize_query(query).reduced)
 
 
@@ -86,13 +101,44 @@ def test_a_planted_text_is_found_in_whatever_the_question_stands(wrapped):
         ("Who sings I cannot do this without you", ["who sings i cannot do this without you"]),
         ("Who lit the old lamp? Who lit the old lamp?", ["who lit the old lamp"]),
         ("In which year was the lamp lit? Be brief.", ["in which year was the lamp lit"]),
-        ("Wann wurde die alte Lampe entzuendet? Kurz bitte.", None),
+        ("Can you tell me in which year it was lit", ["in which year it was lit"]),
+        ("I would like to know the height of the lamp", ["the height of the lamp"]),
+        ("Can you tell me about the old lamp?", ["can you tell me about the old lamp"]),
+        (
+            "Human: I have an old lamp. How do I trim its wick? Thanks\nAI:",
+            [
+                "i have an old lamp",
+                "how do i trim its wick",
+                "i have an old lamp how do i trim its wick",
+            ],
+        ),
+        (
+            "Wann wurde die alte Lampe entzuendet? Kurz bitte.",
+            ["wann wurde die alte lampe entzuendet?"],
+        ),
     ],
 )
 def test_by_hand(query, expected):
-    assert questions_in(query) == (
-        expected or [" ".join(tokens(query.split("?")[0]))] * (expected is None)
-    )
+    assert questions_in(query) == expected
+
+
+GREEK = (
+    "\u03a0\u03cc\u03c3\u03bf \u03ba\u03b1\u03b9\u03c1\u03cc "
+    "\u03ba\u03c1\u03ac\u03c4\u03b7\u03c3\u03b5 \u03b7 \u03bc\u03ac\u03c7\u03b7;"
+)
+CHINESE = "\u8c01\u5efa\u9020\u4e86\u90a3\u5ea7\u65e7\u706f\u5854\uff1f"
+THAI = (
+    "\u0e43\u0e04\u0e23\u0e2a\u0e23\u0e49\u0e32\u0e07"
+    "\u0e1b\u0e23\u0e30\u0e20\u0e32\u0e04\u0e32\u0e23"
+)
+
+
+@pytest.mark.parametrize("asked", [GREEK, CHINESE, THAI])
+@pytest.mark.parametrize(
+    "wrapped", ["Use the context.\n{}\nBe brief.", "Human: Hello\nHuman: {}\nAI:", "Say so. {}"]
+)
+def test_a_question_in_another_script_asks_by_its_own_words_or_mark(asked, wrapped):
+    assert questions_in(wrapped.format(asked)) == [f"{' '.join(tokens(asked))}?"]
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,10 @@ def signals_in_time(
     coverage = [idf_coverage(passage.distinct, weights) for passage in passages[:k]]
     held = list(zip(coverage, leads(coverage), strict=True))
     english = reads_english(query, passages)
+    if query.names:
+        bare = [row for row, passage in enumerate(passages[:k]) if _is_bare(query, passage)]
+        if len(bare) == 1:  # more of them take places of what answers
+            coverage[bare[0]] = 0.0
     for rows in rounds:
         if hurry(rows[0]):
             (passages[rows[0]],) = normalized(query, [passages[rows[0]]])
@@ -143,6 +147,12 @@ def signals_in_time(
                     if value:
                         signals[row, _AT[name]] = value
     return signals, frozenset(late)
+
+
+def _is_bare(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
+    """Return True if a passage is what the query names and nothing else, as a title may be."""
+    said = passage.written
+    return len(said.sequence) <= len(query.sequence) and said.distinct <= query.distinct
 
 
 def _rounds(lengths: Sequence[int]) -> list[list[int]]:

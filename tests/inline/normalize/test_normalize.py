@@ -176,7 +176,7 @@ def test_of_what_names_something_no_words_between_are_looked_for():
 
 def test_of_a_few_key_words_with_a_question_mark_no_words_between_are_looked_for():
     said = "the tallest tower in skerrin is old"
-    for asked, meant in (("tallest tower Skerrin?", said), ("¿torre vieja de Skerrin?", None)):
+    for asked, meant in (("tallest tower skerrin?", said), ("¿torre vieja de Skerrin?", None)):
         query = tokenize_query(asked)
         assert not query.names
         assert not query.asking
