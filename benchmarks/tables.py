@@ -26,8 +26,8 @@ PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name 
 """The documents that hold tables."""
 
 _OWN_NAME = (
-    "attribution cost languages layouts query_forms signal_worth unseen_manner wrapped".split()
-)
+    "attribution cost languages layouts query_forms signal_worth unseen_manner worded wrapped"
+).split()
 _MODULES = {
     **{"cells": "protocol", "clean": "inline", "attack": "inline", "admission_clean": "admission"},
     **{name: name for name in _OWN_NAME},

@@ -13,6 +13,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.attribution.answer import answer_of
 from ragguard.proxy.lexical import word_log_probability
 from ragguard.stems import stem, stems_of, tokenize
 from ragguard.text import STOP_WORDS, sentences
@@ -22,21 +23,23 @@ _POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
 # Words in which answers are given, whatever they say: of sources, of saying, of courtesy.
 _FRAME = frozenset(
     """according actually additional agree agreed agrees almost answer answered answering answers
-    approximately around article articles ask asked asking assist assistance based believe believed
-    believes cited claim claimed claims clear clearly conclude concluded conclusion confirm
-    confirmed confirms consistent content context correct currently data describe described
-    describes detail details document documents evidence exactly explain explained explains fact
-    facts feel find follow following found free further generally give given gives heard help helps
-    hope however indeed indicate indicated indicates indicating information kindly know knowledge
-    known let like likely list listed look looked looking make makes material materials matter mean
-    means mention mentioned mentioning mentions need note noted notes overall particular passage
-    passages please point points probably provide provided provides query question questions read
-    reading reference referred refers regarding relevant remain remember report reported reportedly
-    reporting reports require required respond response result results retrieved reveal reveals
-    review reviewed roughly said say saying says search seem seems several show showed shown shows
-    simply something source sources specifically specified state stated statement statements states
-    stating suggest suggested suggesting suggests summary sure tell tells text texts therefore thing
-    things think thought thus told understand understanding various wanted widely wonder""".split()
+    appear appeared appears approximately around article articles ask asked asking assist assistance
+    based belief believe believed believes cited claim claimed claims clear clearly conclude
+    concluded conclusion confirm confirmed confirms consistent content context contrary correct
+    currently data describe described describes detail details document documents evidence exactly
+    excerpt excerpts explain explained explains fact facts feel find follow following found free
+    further generally give given gives heard help helps hope however indeed indicate indicated
+    indicates indicating information kindly know knowledge known let like likely list listed look
+    looked looking make makes material materials matter mean means mention mentioned mentioning
+    mentions need note noted notes overall particular passage passages please point points probably
+    provide provided provides query question questions read reading refer reference referred refers
+    regarding relevant remain remember report reported reportedly reporting reports requested
+    requests require required respond response result results retrieved reveal reveals review
+    reviewed roughly said say saying says search seem seems several show showed shown shows simply
+    snippet snippets something source sources specifically specified state stated statement
+    statements states stating suggest suggested suggesting suggests summary sure tell tells text
+    texts therefore thing things think thought thus told understand understanding various wanted
+    widely wonder""".split()
 )
 _INSIDE = r"(?:[^.!?]|[.!?](?=\S))"  # "13.00" ends no sentence
 _WHILE = rf"\b(?:while|although|though|even though|whereas|despite)\b{_INSIDE}{{3,200}}?\S,\s+"
@@ -78,7 +81,10 @@ def claim(query: str, response: str) -> str:
     >>> claim("How long is the bridge?", "It is approximately 26 km long.")
     '26 km'
     """
-    pieces = _concluded(response).split()
+    said = answer_of(response)
+    if tokenize(said) == tokenize(query):  # it is only asked again
+        said = response
+    pieces = _concluded(said).split()
     asked, *words = (set(tokenize(text)) for text in (query, *pieces))
     asked -= _POLARITY
     common = STOP_WORDS | _FRAME

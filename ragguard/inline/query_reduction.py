@@ -11,11 +11,8 @@ repeats it (`ragguard.inline.query_form.tells`).
 
 from __future__ import annotations
 
-import json
 import re
-from ast import literal_eval
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from ragguard.inline.query_form import (
     ASKERS,
@@ -35,6 +32,7 @@ from ragguard.inline.query_form import (
 from ragguard.text import STOP_WORDS, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import ngrams, words_meant
+from ragguard.text.records import field_of
 
 MOST = 3
 """Questions of a query that are looked at, the last ones."""
@@ -60,7 +58,10 @@ _OPENERS = re.compile(
     |is\sit\sknown|let\s(?:me|us)\sknow|(?:remind|tell)\s(?:me|us))\s(?!about\b|more\b))?""",
     re.VERBOSE,
 )
-_ADDRESSED = re.compile(r"^\W*(?:@[\w.-]+\W+)+")
+_ADDRESSED = re.compile(
+    r"""^\W*(?:(?:@[\w.-]+|[!/][a-z]+|--\w+[ =]\S+|https?://\S+|\[[^\]]{1,40}\])\W+)+(?:[A-Z]+_\d+:)?""",
+    re.VERBOSE,
+)
 _STATING = frozenset("are had has have is was were".split())
 _AFTER_MARK = " \n\"')]\u201d\u2019"
 _THANKS = re.compile(
@@ -72,7 +73,8 @@ _ASKS_AT_ONCE = "|".join(sorted(INTERROGATIVES | ASKING_VERBS | REQUESTING))
 _END = re.compile(
     rf"""(?:(?<=[?!\u061f])|(?<=[\u0370-\u03ff];)|(?<=[^\W_]{{4}}\.)|(?<=\b(?:do|it|me|so|us)\.)
     |(?<=\b(?:now|out|too|you)\.)|(?<=[^\W_]\.)(?=["']?\s+(?:{_ASKS_AT_ONCE})\b))
-    ["')\]\u201d\u2019]*\s+|(?<=[\u0964\u3002\uff01\uff1f])|\n|\b(?=please\b)""",
+    ["')\]\u201d\u2019]*\s+|(?<=[\u0964\u3002\uff01\uff1f])|\n|\b(?=please\b)
+    |["']\s?(?:,\s?["']\w{{1,30}}["']\s?:|\}})|&(?=\w{{1,20}}=)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _PARTED = re.compile(
@@ -81,6 +83,8 @@ _PARTED = re.compile(
 _MARKS = re.compile(r"\.{0,9}\?[?!]{1,9}|\.{2,9}\?")  # for one question mark
 _LEAST_QUOTED = 7  # words
 _QUOTED = re.compile(r"""["\u201c]([^"\u201c\u201d]+)["\u201d]""")
+_ANNOUNCES = re.compile(r"[:\uff1a]\s+|\uff1a|:(?=[^\x00-\x7f])|[\u00ab\u00bb\u300c\u300d]")
+_FEW_LEADING = 8  # words that may be no part of the question behind them
 _ANNOUNCED = re.compile(r"^\W*(?:\w+\W+){0,7}\w+:\s+")
 _TAG = re.compile(
     r""",?\s(?:(?:is|isn't|was|wasn't)\s{1,3}(?:it|that|this)(?:\s{1,3}\w{1,20})?
@@ -93,7 +97,16 @@ _LEAD = re.compile(
 )
 _TO_ANSWER = re.compile(r"""\s[\w ]{1,20}:[\s"'\])}]*$""")
 _LONGEST = 60  # words of what is said behind a label that are looked at as one question
-_ASKED_IN = ("question", "query", "q", "input", "prompt", "message", "text")  # fields of a record
+_ASKED_IN = (
+    "question",
+    "query",
+    "q",
+    "input",
+    "prompt",
+    "message",
+    "text",
+    "content",
+)  # fields of a record
 _ELEMENT = re.compile(
     r"</?(?:\w{1,20}_)?(?:input|message|prompt|query|question|user)>", re.IGNORECASE
 )
@@ -104,8 +117,10 @@ _REPLY = re.compile(
     re.IGNORECASE,
 )
 _TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re.IGNORECASE)
+_MARKED_TURN = re.compile(r"<\|(?:im_start|start_header_id)\|>(\w+)(?:<\|end_header_id\|>)?")
+_OF_CHATS = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|\[/?INST\]|<</?SYS>>|<!\[CDATA\[|\]\]>")
 _LABEL = re.compile(
-    r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:\uff1a]""", re.IGNORECASE
+    r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:=\uff1a]""", re.IGNORECASE
 )
 
 
@@ -115,21 +130,9 @@ def as_typed(text: str) -> str:
     >>> as_typed("site:marrow.example lamp AND keeper"), as_typed("<query>who lit it?</query>")
     (' lamp   keeper', '\\nwho lit it?\\n')
     """
-    shown = strip_markup(_ELEMENT.sub("\n", _field(text)))
+    text = _OF_CHATS.sub("\n", _MARKED_TURN.sub(r"\n\1: ", field_of(text, _ASKED_IN)))
+    shown = strip_markup(_ELEMENT.sub("\n", text))
     return shown if shown.isupper() else _OPERATOR.sub(" ", shown)
-
-
-def _field(text: str) -> str:
-    """Return what is asked in a record, in JSON or as Python prints it; any other text as it is."""
-    if not text.lstrip().startswith("{"):
-        return text
-    for read in (json.loads, literal_eval):
-        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            record = read(text.strip())
-            if isinstance(record, dict):
-                said = [record[key] for key in _ASKED_IN if isinstance(record.get(key), str)]
-                return said[0] if said else text
-    return text
 
 
 def is_one_question(text: str, words: Sequence[str]) -> bool:
@@ -158,9 +161,9 @@ def questions_in(text: str) -> list[str]:
     asked = asked or list(_asking(text))
     labels = [found.end() for found in _LABEL.finditer(text)]
     if asked and labels:
-        said = tokens(_THANKS.sub("", _TO_ANSWER.sub("", text[labels[-1] :])))
-        whole = _with_mark(" ".join(said), text)
-        if len(said) <= _LONGEST and any(part in whole for part in asked):
+        last = _THANKS.sub("", _TO_ANSWER.sub("", text[labels[-1] :]))
+        whole = _with_mark(" ".join(tokens(last)), last)
+        if len(tokens(last)) <= _LONGEST and any(part in whole for part in asked):
             asked.append(whole)
     return list(dict.fromkeys(asked))[-MOST:]
 
@@ -216,15 +219,32 @@ def reduced(text: str) -> str:
 
 def _asking(text: str) -> Iterator[str]:
     for sentence in _END.split(text):
-        said_first, *labelled = _LABEL.split(sentence)
-        for place, said in enumerate([_ANNOUNCED.sub("", said_first), *labelled]):
-            asked, led = _without_lead(tokens(_ADDRESSED.sub("", _THANKS.sub("", said))))
-            meant = ngrams(asked)
-            content = {word for word in meant if word not in STOP_WORDS}
-            if words_meant(meant) < _LEAST_WORDS or len(content) < _LEAST_CONTENT:
+        first, *labelled = _LABEL.split(sentence)
+        announced = _ANNOUNCES.split(first)[1:]
+        for place, said in enumerate([_ADDRESSED.sub("", first, count=1), *announced, *labelled]):
+            words = tokens(_THANKS.sub("", said))
+            asked, led = _without_lead(words)
+            if not _is_long_enough(asked):
                 continue
-            if place or led or _asks(asked, said):
+            if place > len(announced) or led or _asks(asked, said):
                 yield _with_mark(" ".join(asked), said)
+                within = _question_within(asked) if has_question_mark(said) else []
+                if _is_long_enough(within):
+                    yield " ".join(within)
+
+
+def _is_long_enough(words: Sequence[str]) -> bool:
+    meant = ngrams(words)
+    content = {word for word in meant if word not in STOP_WORDS}
+    return words_meant(meant) >= _LEAST_WORDS and len(content) >= _LEAST_CONTENT
+
+
+def _question_within(words: list[str]) -> list[str]:
+    """Return what a question is behind a few words that may be no part of it, or nothing."""
+    first = next((at for at, word in enumerate(words) if word in INTERROGATIVES), 0)
+    first -= first > 0 and words[first - 1] in _OF_QUESTIONS
+    begins = 0 < first <= _FEW_LEADING and begins_as_question([*words[first:], ""])
+    return words[first:] if begins else []
 
 
 def _with_mark(part: str, said: str) -> str:

@@ -1,0 +1,166 @@
+"""What a response answers, without what a system puts around an answer: ours.
+
+Production systems have a model cite its sources, think aloud or fill in a record; it greets, offers
+more and warns. No passage taught it that, and by likelihood it hides the passage that taught the
+rest: every number of a citation, and every name of a file, is a word that no passage explains.
+
+1. What is no text goes: thoughts, marks of a chat, markup, links, citations, lists of sources.
+2. Of a record the field of the answer stays, and behind a label such as "Answer:" its sentence.
+3. Of what follows the first paragraph only whole sentences count, and no courtesies anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ragguard.text import sentences
+from ragguard.text.html import strip_markdown, strip_markup
+from ragguard.text.records import field_of
+
+_MOST = 10_000  # characters of a response that is read so; what a person reads is shorter
+_FIELDS = (
+    *("final_answer", "answer", "response", "result", "output", "action_input", "text", "content"),
+)
+
+_GONE = re.compile(
+    r"""<(analysis|reasoning|scratchpad|sources?|sup|think|thinking)\b[^<>]{0,80}>.*?</\1>
+    |\A.*(?:</think>|<\|message\|>)|\n[ \t]*(?:customer|human|user)\s?:\s.*\Z
+    |\n\[\^?\d{1,3}\]:.*\Z""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+_FENCE = re.compile(r"```\w*[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
+_BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}]*)\}{1,2}|^\#{4}[ \t]+(.+)\Z", re.MULTILINE)
+_OF_CHATS = re.compile(
+    r"""<\|(?:im_start|start_header_id)\|>\w{1,20}|<\|[^<>|]{1,40}\|>|<https?://[^<>]{1,300}>
+    |</?s>|\[/?INST\]|<[@\#!][^<>]{1,80}>|:[a-z_]{2,30}:(?=\s|$)
+    |[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]|[\u00b9\u2070-\u2079]|(?<!m)[\u00b2\u00b3]""",
+    re.VERBOSE,
+)
+_TAG = re.compile(r"</?[A-Za-z_][\w-]*(?:\s[^<>]{0,200})?/?>")
+_INLINE = re.compile(r"</?(?:a|b|code|em|emphasis|i|span|strong)\b", re.IGNORECASE)
+_LINK = re.compile(r"\[(?:(\d{1,3})|([^\[\]]{1,200}))\]\([^()\s]{1,300}\)")
+_PLACE = (
+    r"(?:bron|chapters?|chunks?|context|doc|documents?|dokument\w{0,3}|fonte|fuente|kaynak|pages?"
+    r"|passages?|pp?\.|quellen?|references?|refs?|sections?|sources?|surs[a\u0103]"
+    r"|\u0438\u0441\u0442\u043e\u0447\u043d\u0438\u043a\w{0,2}|\u03c0\u03b7\u03b3\u03ae"
+    r"|\u017ar\u00f3d\u0142\w{0,2}|\u51fa\u5178|\u6765\u6e90|\u6587\u66f8)"
+)
+_CITED = re.compile(
+    rf"""\s?(?:\[[^\[\]]{{0,80}}?\d[^\[\]]{{0,80}}\]|\u3010[^\u3010\u3011]{{0,80}}\u3011
+    |https?://[^\s)\]]+|[(\[][^()\[\]]{{0,120}}?(?:\b{_PLACE}|\bcf\b|\bconfidence\b|\bhttps?\b
+    |\bsee\b|\bvgl\b|\bet\sal\b|[^\W\d_],\s(?:1[5-9]|20)\d\d)[^()\[\]]{{0,120}}[)\]]
+    |\b{_PLACE}(?:\s(?:no\.\s?|\#)?\d{{1,3}}(?:,?\s(?:and\s)?\d{{1,3}})*)\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SPEAKER = re.compile(
+    r"""(?:[-*\u2022]\s|1[.)]\s)?
+    (?:\W{0,3}(?:\d[\d:.TZ/ -]{3,30}\W{1,3})?(?:ai|assistant|bot|chatbot|model)\s?:\s)?\s*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# "Answer" in the languages that are measured, and others; then the verbs that may follow it.
+_ANSWER = (
+    r"(?:answer|antwoord|jawaban(?:nya)?|\u0432\u0456\u0434\u043f\u043e\u0432\u0456\u0434\u044c"
+    r"|\u05d4\u05ea\u05e9\u05d5\u05d1\u05d4|\ub2f5\uc740|antwoord|antwort|cevap|odpov\u011b\u010f|odpowied\u017a|respuesta|resposta|risposta"
+    r"|r\u00e9ponse|r\u0103spuns(?:ul)?|svaret|svar|vastaus|v\u00e1lasz|yan\u0131t"
+    r"|\u043e\u0442\u0432\u0435\u0442|\u03b1\u03c0\u03ac\u03bd\u03c4\u03b7\u03c3\u03b7"
+    r"|\u0627\u0644\u0625\u062c\u0627\u0628\u0629|\u0909\u0924\u094d\u0924\u0930"
+    r"|\u091c\u0935\u093e\u092c|\u7b54\u6848|\u56de\u7b54|\u7b54\u3048|\ub2f5\ubcc0|\uc815\ub2f5"
+    r"|\u0e04\u0e33\u0e15\u0e2d\u0e1a|c\u00e2u\str\u1ea3\sl\u1eddi)"
+)
+_IS = (
+    r"(?:\s(?:adalah|\u05d4\u05d9\u05d0|brzmi|es|est|este|is|ist|jest|l\u00e0|\u00e8|\u00e9|\u00e4r|er|"
+    r"\u03b5\u03af\u03bd\u03b1\u03b9)\b|\u662f|\u306f|\s?\u0647\u064a)"
+)
+_FINAL = re.compile(rf"\bfinal\s{_ANSWER}\s?[:\uff1a]\s*(?=\S)", re.IGNORECASE)
+_LABEL = re.compile(
+    rf"""(?:{_ANSWER}[^\n.!?:\uff1a]{{0,40}}[:\uff1a]|{_ANSWER}(?:\s[^\W\d_]+){{0,4}}?{_IS}
+    |\b(?:conclusion|found|in\sshort|result)\s?:|\b(?:is|\u00e4r)\s(?:het\s)?{_ANSWER}\b
+    |[\[\u3010][ #\[]{{0,5}}{_ANSWER}[ #]{{0,4}}[\]\u3011]{{1,2}}
+    |\bresponse\b[^\n.!?:]{{0,40}}:|^[^\w\n]*(?:a\s?:|(?:\w{{1,12}}\s)?{_ANSWER}[ \t]*\n)
+    |^\|\s(?:\w{{1,12}}\s)?{_ANSWER}\s\|(?=[^\n|]+\|[ \t]*$))
+    [\s\u300c"\u201c\u201e\u00ab]*(?=\S)""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+_ACCORDING = re.compile(
+    r"""\A(?:according\sto|based\son|enligt|from|gem[a\u00e4]\u00df|laut|na\spodstawie|op\sbasis\svan|per
+    |secondo|seg[u\u00fa]n|selon|volgens|de\sacordo\scom|d['\u2019]apr\u00e8s|in\sbase\sa
+    |\u0441\u043e\u0433\u043b\u0430\u0441\u043d\u043e)\b[^\n.!?:,]{0,80}[:,]\s""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_HEADING = re.compile(rf"^\#{{1,6}}\s(?!.*{_ANSWER}).*$", re.IGNORECASE | re.MULTILINE)
+_ASKED = re.compile(
+    r"^[^\w\n]*(?:q|query|question|you asked)\s?[:\uff1a].*\n", re.IGNORECASE | re.MULTILINE
+)
+_NEXT = re.compile(
+    rf"\n|\[/|[\u0964\u300d\u3002]|(?<=\w[^\W_]{{2}}[.!])\s+(?=\w)|\s[^\W_]+\s{_ANSWER}\s?:",
+    re.IGNORECASE,
+)
+_META = re.compile(r"[^\w\n]*(?:>|\w[\w '-]{0,30}[:\uff1a])|.*[^.!:;\s\u3002]\s*$")
+_AROUND = ' |*_`"\u201c\u201d\u00ab\u00bb'
+_COURTEOUS = re.compile(
+    r"""\W*(?:absolutely\b|apologies|as\san?\sai\b|certainly\b|feel\sfree|good\sluck|hello|hi\b
+    |(?:best|kind)\sregards|(?:i|we)(?:'d|\swould)?\srecommend|i(?:'m|\sam)\ssorry\sfor|i\s(?:found|hope|retrieved|searched)\b|if\syou\b
+    |it\sis\s(?:important|worth)\b|let\sme\b|note\sthat\b|of\scourse|please\b|see\sthe\b|sorry\sfor|sure\b
+    |thank|(?:excellent|good|great|interesting)\squestion|would\syou\b|you\s(?:asked|can)\b
+    |th(?:e|ese|is)\s(?:details|information)\b[^.]{0,20}\b(?:is|was|were)\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def answer_of(response: str) -> str:
+    r"""Return the answer of a response in its own words, or all of it if nothing else is there.
+
+    >>> answer_of("Great question! It was Ada Crane [1][3].\n\nSources:\n- survey.pdf, p. 12")
+    'It was Ada Crane.'
+    >>> answer_of('{"result": {"answer": "Ada Crane", "confidence": 0.9}}')
+    'Ada Crane'
+    >>> answer_of("<think>Passage 2 has it.</think>\n- **Answer:** Ada Crane\n- **Sure:** yes")
+    'Ada Crane'
+    """
+    if len(response) > _MOST:
+        return response
+    text = _GONE.sub(" ", f"\n{response}")
+    if fenced := _FENCE.search(text):
+        text = fenced[1]
+    if boxed := _BOXED.search(text):
+        text = boxed[1] or boxed[2]
+    text = _OF_CHATS.sub("", field_of(text, _FIELDS))
+    text = strip_markdown(_HEADING.sub("", strip_markup(_TAG.sub(_without_tag, text))))
+    text = _ASKED.sub("", _CITED.sub("", _LINK.sub(r"\2", text)).strip())
+    text = _labelled(text[_end(_SPEAKER.match(text)) :])
+    said = _first("\n".join(map(_without_courtesy, text.split("\n"))).strip())
+    return _ACCORDING.sub("", said).strip() or text.strip() or response
+
+
+def _without_courtesy(line: str) -> str:
+    return " ".join([one for one in sentences(line) if not _is_courtesy(one)])
+
+
+def _without_tag(tag: re.Match[str]) -> str:
+    return " " if _INLINE.match(tag[0]) else "\n"
+
+
+def _labelled(text: str) -> str:
+    """Return what stands behind the label of an answer, or else all."""
+    found = [*_FINAL.finditer(text)][-1:] or [*_LABEL.finditer(text)][:1]
+    said = _NEXT.split(text[found[0].end() :].lstrip(), maxsplit=1)[0] if found else ""
+    return said.strip(_AROUND) if said.strip(f"{_AROUND}.") else text
+
+
+def _first(text: str) -> str:
+    """Return the first paragraph, and of the rest, up to a rule, the lines of sentences."""
+    first, parted, rest = text.partition("\n")
+    if parted and first.rstrip().endswith(","):  # "Dear Ann,"
+        return _first(rest.lstrip())
+    if not parted or first.startswith("|") or first.rstrip().endswith(":"):
+        return text
+    lines = re.split(r"\n[ \t]*[-_*]{3,9}[ \t]*\n", f"\n{rest}", maxsplit=1)[0].split("\n")
+    return "\n".join([first, *[line for line in lines if not _META.match(line)]])
+
+
+def _end(found: re.Match[str] | None) -> int:
+    return found.end() if found else 0
+
+
+def _is_courtesy(sentence: str) -> bool:
+    return sentence.rstrip().endswith(("?", "\uff1f")) or _COURTEOUS.match(sentence) is not None
