@@ -49,7 +49,7 @@ _CITED = re.compile(
     rf"""\s?(?:\[[^\[\]]{{0,80}}?\d[^\[\]]{{0,80}}\]|\u3010[^\u3010\u3011]{{0,80}}\u3011
     |https?://[^\s)\]]+|[(\[][^()\[\]]{{0,120}}?(?:\b{_PLACE}|\bcf\b|\bconfidence\b|\bhttps?\b
     |\bsee\b|\bvgl\b|\bet\sal\b|[^\W\d_],\s(?:1[5-9]|20)\d\d)[^()\[\]]{{0,120}}[)\]]
-    |\b{_PLACE}(?:\s(?:no\.\s?|\#)?\d{{1,3}}(?:,?\s(?:and\s)?\d{{1,3}})*)\b)""",
+    |\b(?:chunks?|docs?|documents?|excerpts?|passages?|snippets?|sources?)(?:\s(?:no\.\s?|\#)?\d{{1,3}}(?:,?\s(?:and\s)?\d{{1,3}})*)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _SPEAKER = re.compile(
@@ -95,11 +95,13 @@ _NEXT = re.compile(
     rf"\n|\[/|[\u0964\u300d\u3002]|(?<=\w[^\W_]{{2}}[.!])\s+(?=\w)|\s[^\W_]+\s{_ANSWER}\s?:",
     re.IGNORECASE,
 )
-_META = re.compile(r"[^\w\n]*(?:>|\w[\w '-]{0,30}[:\uff1a])|.*[^.!:;\s\u3002]\s*$")
+_META = re.compile(r"[^\w\n]*(?:>|\w[\w '-]{0,30}[:\uff1a])")
+_NO_SENTENCE = re.compile(r".*[^.!:;\s\u3002]\s*$")
 _AROUND = ' |*_`"\u201c\u201d\u00ab\u00bb'
 _COURTEOUS = re.compile(
     r"""\W*(?:absolutely\b|apologies|as\san?\sai\b|certainly\b|feel\sfree|good\sluck|hello|hi\b
-    |(?:best|kind)\sregards|(?:i|we)(?:'d|\swould)?\srecommend|i(?:'m|\sam)\ssorry\sfor|i\s(?:found|hope|retrieved|searched)\b|if\syou\b
+    |(?:best|kind)\sregards|(?:i|we)(?:'d|\swould)?\srecommend|i(?:'m|\sam)\ssorry\sfor
+    |i\s(?:found|hope|retrieved|searched)\b(?!.*\b(?:no|not|nothing|\w+n['\u2019]t)\b)|if\syou\b
     |it\sis\s(?:important|worth)\b|let\sme\b|note\sthat\b|of\scourse|please\b|see\sthe\b|sorry\sfor|sure\b
     |thank|(?:excellent|good|great|interesting)\squestion|would\syou\b|you\s(?:asked|can)\b
     |th(?:e|ese|is)\s(?:details|information)\b[^.]{0,20}\b(?:is|was|were)\b)""",
@@ -148,14 +150,18 @@ def _labelled(text: str) -> str:
 
 
 def _first(text: str) -> str:
-    """Return the first paragraph, and of the rest, up to a rule, the lines of sentences."""
+    """Return the first paragraph without meta data, and the sentences of the rest up to a rule."""
     first, parted, rest = text.partition("\n")
     if parted and first.rstrip().endswith(","):  # "Dear Ann,"
         return _first(rest.lstrip())
     if not parted or first.startswith("|") or first.rstrip().endswith(":"):
         return text
-    lines = re.split(r"\n[ \t]*[-_*]{3,9}[ \t]*\n", f"\n{rest}", maxsplit=1)[0].split("\n")
-    return "\n".join([first, *[line for line in lines if not _META.match(line)]])
+    said, later = [first], False
+    for line in re.split(r"\n[ \t]*[-_*]{3,9}[ \t]*\n", f"\n{rest}", maxsplit=1)[0].split("\n")[1:]:
+        later = later or not line.strip()
+        if not (_META.match(line) or (later and _NO_SENTENCE.match(line))):
+            said.append(line)
+    return "\n".join(said)
 
 
 def _end(found: re.Match[str] | None) -> int:

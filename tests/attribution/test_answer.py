@@ -86,6 +86,8 @@ def test_a_worded_answer_leads_to_the_passages_that_taught_it(worded):
         ("Ada Crane led the survey: she was appointed in 1921.",) * 2,
         ("J. R. Crane [2].", "J. R. Crane."),
         ("It was built in 1874 (the old one, of oak).",) * 2,
+        ("Section 230 of it, on page 12.",) * 2,
+        ("Two lakes\n- Lorn\n- Ael\n\nRelated\n- Rivers", "Two lakes\n- Lorn\n- Ael"),
         ("The lakes are:\n- Lorn\n- Ael", "The lakes are:\n- Lorn\n- Ael"),
         ("It was Ann.\n\nShe was born in Leeds.", "It was Ann.\n\nShe was born in Leeds."),
         ("Dear Ann,\n\nIt was Bo.", "It was Bo."),
@@ -102,6 +104,7 @@ def test_by_hand(response, answer):
 def test_a_worded_refusal_is_one():
     said = "<think>Passage 3 names Ann.</think>I'm sorry, but I cannot help with that."
     assert is_refusal(QUESTION, said)
+    assert answer_of("I found no answer in it. Please ask Ann.") == "I found no answer in it."
     assert not is_refusal(QUESTION, "<think>I cannot tell.</think>It was Ann Dow [2].")
 
 

@@ -48,6 +48,18 @@ WRAPPED = (
     "<p>{}?</p>",
     "<user_query>{}</user_query>",
     "If you don't know, say so. {}?",
+    "[00:00:01 --> 00:00:05] SPEAKER_01: Alright, so, {}?",
+    "!search --limit 5 {}?",
+    "hey google {}?",
+    "A colleague asked me: \u00ab{}?\u00bb and I did not know.",
+    "2024-05-14 09:12:44 INFO [retriever] uid=49210 q={}?",
+    "lang=en&q={}&submit=Ask",
+    "<|im_start|>system\nBrief.<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant",
+    "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\n{}? [/INST]",
+    '{{"id": "a", "input": {{"type": "text", "text": "{}"}}, "ts": 17}}',
+    '{{"messages": [{{"role": "user", "content": "{}"}}], "temperature": 0}}',
+    'Action: search\nAction Input: {{"input": "{}", "k": 4}}\nObservation:',
+    "Sorry to bother you, but I was hoping that you could help me with this: {}? Thank you!",
     "My class asked me for it. {}?",
 )
 
