@@ -11,7 +11,9 @@ rest: every number of a citation, and every name of a file, is a word that no pa
 
 from __future__ import annotations
 
+import json
 import re
+from importlib import resources
 
 from ragguard.text import sentences
 from ragguard.text.html import strip_markdown, strip_markup
@@ -22,7 +24,21 @@ _FIELDS = (
     *("final_answer", "answer", "response", "result", "output", "action_input", "text", "content"),
 )
 
-_GONE = re.compile(
+_FILE = resources.files("ragguard.attribution") / "answer_words.json"
+_LANGUAGES = json.loads(_FILE.read_text(encoding="utf-8"))
+
+
+def _any_of(kind: str) -> str:
+    """Return a pattern of the words of one kind in all languages, the longer ones first."""
+    words = " ".join(_LANGUAGES[kind].values()).split()
+    each = [re.escape(word).replace(r"\-", r"\s") for word in words]
+    return f"(?:{'|'.join(sorted(each, key=len, reverse=True))})"
+
+
+_ANSWER, _PLACE = _any_of("answer"), _any_of("place")
+_IS = rf"(?:\s{_any_of('is')}\b|\s?{_any_of('is, without a space')})"
+
+_GONE = re.compile(  # thoughts, sources, raised numbers, the next turn of a chat, footnotes
     r"""<(analysis|reasoning|scratchpad|sources?|sup|think|thinking)\b[^<>]{0,80}>.*?</\1>
     |\A.*(?:</think>|<\|message\|>)|\n[ \t]*(?:customer|human|user)\s?:\s.*\Z
     |\n\[\^?\d{1,3}\]:.*\Z""",
@@ -30,7 +46,7 @@ _GONE = re.compile(
 )
 _FENCE = re.compile(r"```\w*[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}]*)\}{1,2}|^\#{4}[ \t]+(.+)\Z", re.MULTILINE)
-_OF_CHATS = re.compile(
+_SIGNS = re.compile(  # of chats, pictures, and raised numbers but those of "km2"
     r"""<\|(?:im_start|start_header_id)\|>\w{1,20}|<\|[^<>|]{1,40}\|>|<https?://[^<>]{1,300}>
     |</?s>|\[/?INST\]|<[@\#!][^<>]{1,80}>|:[a-z_]{2,30}:(?=\s|$)
     |[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]|[\u00b9\u2070-\u2079]|(?<!m)[\u00b2\u00b3]""",
@@ -38,72 +54,50 @@ _OF_CHATS = re.compile(
 )
 _TAG = re.compile(r"</?[A-Za-z_][\w-]*(?:\s[^<>]{0,200})?/?>")
 _INLINE = re.compile(r"</?(?:a|b|code|em|emphasis|i|span|strong)\b", re.IGNORECASE)
+_HEADING = re.compile(rf"^\#{{1,6}}\s(?!.*{_ANSWER}).*$", re.IGNORECASE | re.MULTILINE)
 _LINK = re.compile(r"\[(?:(\d{1,3})|([^\[\]]{1,200}))\]\([^()\s]{1,300}\)")
-_PLACE = (
-    r"(?:bron|chapters?|chunks?|context|doc|documents?|dokument\w{0,3}|fonte|fuente|kaynak|pages?"
-    r"|passages?|pp?\.|quellen?|references?|refs?|sections?|sources?|surs[a\u0103]"
-    r"|\u0438\u0441\u0442\u043e\u0447\u043d\u0438\u043a\w{0,2}|\u03c0\u03b7\u03b3\u03ae"
-    r"|\u017ar\u00f3d\u0142\w{0,2}|\u51fa\u5178|\u6765\u6e90|\u6587\u66f8)"
-)
 _CITED = re.compile(
     rf"""\s?(?:\[[^\[\]]{{0,80}}?\d[^\[\]]{{0,80}}\]|\u3010[^\u3010\u3011]{{0,80}}\u3011
-    |https?://[^\s)\]]+|[(\[][^()\[\]]{{0,120}}?(?:\b{_PLACE}|\bcf\b|\bconfidence\b|\bhttps?\b
-    |\bsee\b|\bvgl\b|\bet\sal\b|[^\W\d_],\s(?:1[5-9]|20)\d\d)[^()\[\]]{{0,120}}[)\]]
-    |\b(?:chunks?|docs?|documents?|excerpts?|passages?|snippets?|sources?)(?:\s(?:no\.\s?|\#)?\d{{1,3}}(?:,?\s(?:and\s)?\d{{1,3}})*)\b)""",
+    |https?://[^\s)\]]+|[(\[][^()\[\]]{{0,120}}?(?:\b{_PLACE}|\b(?:cf|confidence|https?|see|vgl)\b
+    |\bet\sal\b|[^\W\d_],\s(?:1[5-9]|20)\d\d)[^()\[\]]{{0,120}}[)\]]
+    |\b(?:chunk|doc|document|excerpt|passage|snippet|source)s?\s(?:no\.\s?|\#)?
+    \d{{1,3}}(?:,?\s(?:and\s)?\d{{1,3}})*\b)""",
     re.IGNORECASE | re.VERBOSE,
+)
+_ASKED = re.compile(
+    r"^[^\w\n]*(?:q|query|question|you asked)\s?[:\uff1a].*\n", re.IGNORECASE | re.MULTILINE
 )
 _SPEAKER = re.compile(
     r"""(?:[-*\u2022]\s|1[.)]\s)?
     (?:\W{0,3}(?:\d[\d:.TZ/ -]{3,30}\W{1,3})?(?:ai|assistant|bot|chatbot|model)\s?:\s)?\s*""",
     re.IGNORECASE | re.VERBOSE,
 )
-# "Answer" in the languages that are measured, and others; then the verbs that may follow it.
-_ANSWER = (
-    r"(?:answer|antwoord|jawaban(?:nya)?|\u0432\u0456\u0434\u043f\u043e\u0432\u0456\u0434\u044c"
-    r"|\u05d4\u05ea\u05e9\u05d5\u05d1\u05d4|\ub2f5\uc740|antwoord|antwort|cevap|odpov\u011b\u010f|odpowied\u017a|respuesta|resposta|risposta"
-    r"|r\u00e9ponse|r\u0103spuns(?:ul)?|svaret|svar|vastaus|v\u00e1lasz|yan\u0131t"
-    r"|\u043e\u0442\u0432\u0435\u0442|\u03b1\u03c0\u03ac\u03bd\u03c4\u03b7\u03c3\u03b7"
-    r"|\u0627\u0644\u0625\u062c\u0627\u0628\u0629|\u0909\u0924\u094d\u0924\u0930"
-    r"|\u091c\u0935\u093e\u092c|\u7b54\u6848|\u56de\u7b54|\u7b54\u3048|\ub2f5\ubcc0|\uc815\ub2f5"
-    r"|\u0e04\u0e33\u0e15\u0e2d\u0e1a|c\u00e2u\str\u1ea3\sl\u1eddi)"
-)
-_IS = (
-    r"(?:\s(?:adalah|\u05d4\u05d9\u05d0|brzmi|es|est|este|is|ist|jest|l\u00e0|\u00e8|\u00e9|\u00e4r|er|"
-    r"\u03b5\u03af\u03bd\u03b1\u03b9)\b|\u662f|\u306f|\s?\u0647\u064a)"
-)
 _FINAL = re.compile(rf"\bfinal\s{_ANSWER}\s?[:\uff1a]\s*(?=\S)", re.IGNORECASE)
 _LABEL = re.compile(
     rf"""(?:{_ANSWER}[^\n.!?:\uff1a]{{0,40}}[:\uff1a]|{_ANSWER}(?:\s[^\W\d_]+){{0,4}}?{_IS}
     |\b(?:conclusion|found|in\sshort|result)\s?:|\b(?:is|\u00e4r)\s(?:het\s)?{_ANSWER}\b
-    |[\[\u3010][ #\[]{{0,5}}{_ANSWER}[ #]{{0,4}}[\]\u3011]{{1,2}}
+    |[\[\u3010][ \#\[]{{0,5}}{_ANSWER}[ \#]{{0,4}}[\]\u3011]{{1,2}}
     |\bresponse\b[^\n.!?:]{{0,40}}:|^[^\w\n]*(?:a\s?:|(?:\w{{1,12}}\s)?{_ANSWER}[ \t]*\n)
     |^\|\s(?:\w{{1,12}}\s)?{_ANSWER}\s\|(?=[^\n|]+\|[ \t]*$))
     [\s\u300c"\u201c\u201e\u00ab]*(?=\S)""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-_ACCORDING = re.compile(
-    r"""\A(?:according\sto|based\son|enligt|from|gem[a\u00e4]\u00df|laut|na\spodstawie|op\sbasis\svan|per
-    |secondo|seg[u\u00fa]n|selon|volgens|de\sacordo\scom|d['\u2019]apr\u00e8s|in\sbase\sa
-    |\u0441\u043e\u0433\u043b\u0430\u0441\u043d\u043e)\b[^\n.!?:,]{0,80}[:,]\s""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_HEADING = re.compile(rf"^\#{{1,6}}\s(?!.*{_ANSWER}).*$", re.IGNORECASE | re.MULTILINE)
-_ASKED = re.compile(
-    r"^[^\w\n]*(?:q|query|question|you asked)\s?[:\uff1a].*\n", re.IGNORECASE | re.MULTILINE
-)
-_NEXT = re.compile(
+_NEXT = re.compile(  # where the sentence of an answer ends, but not behind an initial
     rf"\n|\[/|[\u0964\u300d\u3002]|(?<=\w[^\W_]{{2}}[.!])\s+(?=\w)|\s[^\W_]+\s{_ANSWER}\s?:",
     re.IGNORECASE,
 )
-_META = re.compile(r"[^\w\n]*(?:>|\w[\w '-]{0,30}[:\uff1a])")
-_NO_SENTENCE = re.compile(r".*[^.!:;\s\u3002]\s*$")
 _AROUND = ' |*_`"\u201c\u201d\u00ab\u00bb'
+_META = re.compile(r"[^\w\n]*(?:>|\w[\w '-]{0,30}[:\uff1a])")
+_RULE = re.compile(r"\n[ \t]*[-_*]{3,9}[ \t]*\n")
+_NO_SENTENCE = re.compile(r".*[^.!:;\s\u3002]\s*$")
+_ACCORDING = re.compile(rf"\A{_any_of('according to')}\b[^\n.!?:,]{{0,80}}[:,]\s", re.IGNORECASE)
 _COURTEOUS = re.compile(
     r"""\W*(?:absolutely\b|apologies|as\san?\sai\b|certainly\b|feel\sfree|good\sluck|hello|hi\b
     |(?:best|kind)\sregards|(?:i|we)(?:'d|\swould)?\srecommend|i(?:'m|\sam)\ssorry\sfor
     |i\s(?:found|hope|retrieved|searched)\b(?!.*\b(?:no|not|nothing|\w+n['\u2019]t)\b)|if\syou\b
-    |it\sis\s(?:important|worth)\b|let\sme\b|note\sthat\b|of\scourse|please\b|see\sthe\b|sorry\sfor|sure\b
-    |thank|(?:excellent|good|great|interesting)\squestion|would\syou\b|you\s(?:asked|can)\b
+    |it\sis\s(?:important|worth)\b|let\sme\b|note\sthat\b|of\scourse|please\b|see\sthe\b
+    |sorry\sfor|sure\b|thank|(?:excellent|good|great|interesting)\squestion|would\syou\b
+    |you\s(?:asked|can)\b
     |th(?:e|ese|is)\s(?:details|information)\b[^.]{0,20}\b(?:is|was|were)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -126,7 +120,7 @@ def answer_of(response: str) -> str:
         text = fenced[1]
     if boxed := _BOXED.search(text):
         text = boxed[1] or boxed[2]
-    text = _OF_CHATS.sub("", field_of(text, _FIELDS))
+    text = _SIGNS.sub("", field_of(text, _FIELDS))
     text = strip_markdown(_HEADING.sub("", strip_markup(_TAG.sub(_without_tag, text))))
     text = _ASKED.sub("", _CITED.sub("", _LINK.sub(r"\2", text)).strip())
     text = _labelled(text[_end(_SPEAKER.match(text)) :])
@@ -157,7 +151,7 @@ def _first(text: str) -> str:
     if not parted or first.startswith("|") or first.rstrip().endswith(":"):
         return text
     said, later = [first], False
-    for line in re.split(r"\n[ \t]*[-_*]{3,9}[ \t]*\n", f"\n{rest}", maxsplit=1)[0].split("\n")[1:]:
+    for line in _RULE.split(f"\n{rest}", maxsplit=1)[0].split("\n")[1:]:
         later = later or not line.strip()
         if not (_META.match(line) or (later and _NO_SENTENCE.match(line))):
             said.append(line)
