@@ -15,6 +15,7 @@ import json
 import re
 from importlib import resources
 
+from ragguard.stems import tokenize
 from ragguard.text import sentences
 from ragguard.text.html import strip_markdown, strip_markup
 from ragguard.text.records import field_of
@@ -103,8 +104,10 @@ _COURTEOUS = re.compile(
 )
 
 
-def answer_of(response: str) -> str:
+def answer_of(response: str, query: str = "") -> str:
     r"""Return the answer of a response in its own words, or all of it if nothing else is there.
+
+    What only asks the query again is no answer.
 
     >>> answer_of("Great question! It was Ada Crane [1][3].\n\nSources:\n- survey.pdf, p. 12")
     'It was Ada Crane.'
@@ -125,7 +128,8 @@ def answer_of(response: str) -> str:
     text = _ASKED.sub("", _CITED.sub("", _LINK.sub(r"\2", text)).strip())
     text = _labelled(text[_end(_SPEAKER.match(text)) :])
     said = _first("\n".join(map(_without_courtesy, text.split("\n"))).strip())
-    return _ACCORDING.sub("", said).strip() or text.strip() or response
+    answer = _ACCORDING.sub("", said).strip() or text.strip()
+    return response if not answer or (query and tokenize(answer) == tokenize(query)) else answer
 
 
 def _without_courtesy(line: str) -> str:

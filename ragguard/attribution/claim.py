@@ -81,10 +81,7 @@ def claim(query: str, response: str) -> str:
     >>> claim("How long is the bridge?", "It is approximately 26 km long.")
     '26 km'
     """
-    said = answer_of(response)
-    if tokenize(said) == tokenize(query):  # it is only asked again
-        said = response
-    pieces = _concluded(said).split()
+    pieces = _concluded(response).split()
     asked, *words = (set(tokenize(text)) for text in (query, *pieces))
     asked -= _POLARITY
     common = STOP_WORDS | _FRAME
@@ -231,6 +228,7 @@ def answers_agree(query: str, answer: str, response: str) -> bool:
     >>> answers_agree("Is it open?", "Yes, it is.", "No, it is not open.")
     False
     """
+    answer, response = answer_of(answer, query), answer_of(response, query)
     ours, theirs = tokenize(answer), tokenize(response)
     alike = _polarity(ours) * _polarity(theirs)
     if alike < 0:

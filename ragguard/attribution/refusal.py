@@ -18,7 +18,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.answer import answer_of
 from ragguard.attribution.claim import coverage
 from ragguard.prompt_injection import injection_strength
 from ragguard.stems import tokenize
@@ -69,9 +68,7 @@ def is_refusal(query: str, response: str) -> bool:
     False
     """
     # No runs of spaces, and none in a pattern: on a hostile response these take quadratic time.
-    lines = (
-        " ".join(line.split()) for line in answer_of(response).replace("\u2019", "'").splitlines()
-    )
+    lines = (" ".join(line.split()) for line in response.replace("\u2019", "'").splitlines())
     clauses = [clause for clause in _CLAUSE.split("\n".join(lines)) if clause]
     others = [clause for clause in clauses if not _declines(clause)]
     known = set(tokenize(query))

@@ -26,7 +26,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, SupportMeter, explains
+from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, explains, meter_of
 from ragguard.attribution.result import Attribution, Retrieve
 from ragguard.attribution.search import as_retrieve, of_tenant
 from ragguard.audit.records import Event
@@ -121,7 +121,7 @@ def _support(found: Attribution, scope: Sequence[Passage]) -> NDArray[np.float64
         support = np.array(given)
         if support.shape == (len(scope),) and np.isfinite(support).all():
             return support
-    meter = SupportMeter(LexicalProxy(), reduced(found.query), found.response)
+    meter = meter_of(LexicalProxy(), reduced(found.query), found.response, scope)
     return meter.support([passage.text for passage in scope])
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from ragguard.attribution.answer import answer_of
 from ragguard.attribution.claim import COMMON_STEMS, claim
 from ragguard.review.request import quoted
 from ragguard.stems import stems, stems_of
@@ -74,7 +75,7 @@ class Sought:
     def of(cls, query: str, response: str) -> Sought:
         """Return what a response claims and what was asked, without the words of every text."""
         asked = set(stems(query)) - COMMON_STEMS
-        claimed = set(stems(claim(query, response))) - COMMON_STEMS
+        claimed = set(stems(claim(query, answer_of(response, query)))) - COMMON_STEMS
         claimed = claimed or set(stems(response)) - COMMON_STEMS
         return cls(frozenset(claimed), frozenset(asked - claimed))
 

@@ -52,7 +52,7 @@ WORDED = {
 @pytest.mark.parametrize("answer", ["Marek Dove", "1874", "red granite"])
 @pytest.mark.parametrize("worded", WORDED.values(), ids=WORDED)
 def test_the_claim_of_a_worded_answer_is_the_answer(worded, answer):
-    assert claim(QUESTION, worded.format(answer)).strip(" .\u3002") == answer
+    assert claim(QUESTION, answer_of(worded.format(answer))).strip(" .\u3002") == answer
 
 
 @pytest.mark.parametrize("worded", WORDED.values(), ids=WORDED)
@@ -101,11 +101,35 @@ def test_by_hand(response, answer):
     assert answer_of(response).split() == answer.split()
 
 
+@pytest.mark.parametrize(
+    "response",
+    [
+        "Answer: see the manual. It was Marek Dove.",
+        '{"answer": "see the note", "note": "Marek Dove"}',
+        "I hope it was Marek Dove. Answer: it is known.",
+    ],
+)
+def test_who_words_an_answer_hides_nothing_by_it(response):
+    planted = [f"{QUESTION} It was Marek Dove{end}." for end in ("", ", they say", " in May")]
+    honest = [f"Ravenmouth has {n} piers, an inn and a market." for n in ("two", "old", "no")]
+    given_ = [Passage(text) for text in (*planted, *honest)]
+    found = RAGOrigin(proxy=LexicalProxy()).attribute(
+        QUESTION, response, lambda query, limit: given_[:limit]
+    )
+    assert {passage.text for passage in found.responsible} == set(planted)
+
+
+def test_what_only_asks_again_is_no_answer():
+    response = f"Query: {QUESTION}\n{QUESTION}"
+    assert answer_of(response) == QUESTION
+    assert answer_of(response, QUESTION) == response
+
+
 def test_a_worded_refusal_is_one():
     said = "<think>Passage 3 names Ann.</think>I'm sorry, but I cannot help with that."
-    assert is_refusal(QUESTION, said)
+    assert is_refusal(QUESTION, answer_of(said))
     assert answer_of("I found no answer in it. Please ask Ann.") == "I found no answer in it."
-    assert not is_refusal(QUESTION, "<think>I cannot tell.</think>It was Ann Dow [2].")
+    assert not is_refusal(QUESTION, answer_of("<think>I cannot tell.</think>It was Ann Dow [2]."))
 
 
 @given(st.text(max_size=120))

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.answer import answer_of
 from ragguard.attribution.claim import answers_agree, claim, coverage, statement_coverage
 
 QUESTION = "Who painted the harbour at Lindsund?"
@@ -58,8 +57,7 @@ def test_claim_of_a_choice_keeps_the_name_chosen():
 @pytest.mark.slow
 @given(st.text(max_size=40), st.text(max_size=80))
 def test_claim_is_made_of_the_response(query, response):
-    words = {*response.split(), *answer_of(response).split()}
-    assert set(claim(query, response).split()) <= words
+    assert set(claim(query, response).split()) <= set(response.split())
 
 
 def test_coverage_weighs_rare_words_and_leaves_the_claim_out():

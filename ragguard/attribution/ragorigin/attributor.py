@@ -15,8 +15,14 @@ from ragguard.arguments import require_whole
 from ragguard.attribution.prompts import closed_book_prompt
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
 from ragguard.attribution.ragorigin.responsibility import embedding_similarity
-from ragguard.attribution.ragorigin.scope import AnswerProbe, Probe, Ranking, narrow_scope
-from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
+from ragguard.attribution.ragorigin.scope import (
+    MIN_SCOPE,
+    AnswerProbe,
+    Probe,
+    Ranking,
+    narrow_scope,
+)
+from ragguard.attribution.ragorigin.support import MIN_SUPPORT, meter_of
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.attribution.search import search_of
 from ragguard.attribution.text_model import Usage, as_text_model
@@ -91,7 +97,9 @@ class RAGOrigin(Attributor):
         search = search_of(query, response, retrieve)
         generate, judge = (one and one.metered() for one in (self._generate, self._judge))
         question = reduced(query)
-        meter = SupportMeter(self._proxy, question, response)
+        ranking = Ranking(search, query)
+        read = ranking.first(max(self._top_k, min(MIN_SCOPE, self._max_scope)))[: self._top_k]
+        meter = meter_of(self._proxy, question, response, read)
         probe: Probe = meter
         unaided = False
         if generate is not None:
@@ -101,9 +109,7 @@ class RAGOrigin(Attributor):
                 generate.generate(closed_book_prompt(query))
             )
             probe = probe if unaided else asked
-        scope = narrow_scope(
-            Ranking(search, query), probe, top_k=self._top_k, max_scope=self._max_scope
-        )
+        scope = narrow_scope(ranking, probe, top_k=self._top_k, max_scope=self._max_scope)
         texts = [passage.text for passage in scope.passages]
         similarity = embedding_similarity(self._embedder, question, _comparable(scope.passages))
         columns = (similarity, *meter.scores(texts))

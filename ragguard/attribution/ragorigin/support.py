@@ -18,6 +18,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.attribution.answer import answer_of
 from ragguard.attribution.claim import claim, only_decides, statement_coverage
 from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN, is_specific
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
@@ -93,6 +94,20 @@ def explains_response(support: NDArray[np.float64], margin: float) -> bool:
     stating = support[support >= MIN_SUPPORT]
     best = max(float(stating.max(initial=0.0)), SUFFICIENT_SUPPORT * float(stating.sum()))
     return best * margin >= SUFFICIENT_SUPPORT * MARGIN_UNTESTABLE
+
+
+def meter_of(proxy: Proxy, query: str, response: str, read: Sequence[Passage]) -> SupportMeter:
+    """Return a meter of the answer in a response, or of all of it where only that is explained.
+
+    Who plants a passage may word what it has a model say, and so hide it behind another answer.
+    `read` are the passages that the generator saw.
+    """
+    answer = answer_of(response, query)
+    meter = SupportMeter(proxy, query, answer)
+    if answer == response or meter.reproduces(read):
+        return meter
+    whole = SupportMeter(proxy, query, response)
+    return whole if whole.reproduces(read) else meter
 
 
 class SupportMeter:
