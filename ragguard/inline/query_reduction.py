@@ -97,20 +97,12 @@ _LEAD = re.compile(
 )
 _TO_ANSWER = re.compile(r"""\s[\w ]{1,20}:[\s"'\])}]*$""")
 _LONGEST = 60  # words of what is said behind a label that are looked at as one question
-_ASKED_IN = (
-    "question",
-    "query",
-    "q",
-    "input",
-    "prompt",
-    "message",
-    "text",
-    "content",
-)  # fields of a record
+_ASKED_IN = "question query q input prompt message text content".split()  # fields of a record
 _ELEMENT = re.compile(
     r"</?(?:\w{1,20}_)?(?:input|message|prompt|query|question|user)>", re.IGNORECASE
 )
-_OPERATOR = re.compile(r"(?<!\S)(?:AND|OR|NOT|-?(?:filetype|intitle|inurl|site):\S*)(?!\S)")
+_OPERATOR = re.compile(r"(?<!\S)-?(?:filetype|intitle|inurl|site):\S*")
+_BOOLEAN = frozenset("AND OR NOT".split())
 _EDGE = 3  # words at the end, among which an interrogative asks
 _REPLY = re.compile(
     r"""["']role["']\s?:\s?["'](?:ai|assistant|model|tool)["']\s?,\s?["']content["']\s?:""",
@@ -127,12 +119,17 @@ _LABEL = re.compile(
 def as_typed(text: str) -> str:
     r"""Return a query without markup, and without what it says to a search engine alone.
 
+    Words such as AND are operators where nearly all others are parted by them.
+
     >>> as_typed("site:marrow.example lamp AND keeper"), as_typed("<query>who lit it?</query>")
-    (' lamp   keeper', '\\nwho lit it?\\n')
+    ('lamp keeper', '\nwho lit it?\n')
     """
     text = _OF_CHATS.sub("\n", _MARKED_TURN.sub(r"\n\1: ", field_of(text, _ASKED_IN)))
     shown = strip_markup(_ELEMENT.sub("\n", text))
-    return shown if shown.isupper() else _OPERATOR.sub(" ", shown)
+    words = _OPERATOR.sub(" ", shown).split()
+    others = [word for word in words if word not in _BOOLEAN]
+    few = 0 < len(others) <= 2 * (len(words) - len(others)) + 1
+    return " ".join(others) if few and len(others) < len(words) else _OPERATOR.sub(" ", shown)
 
 
 def is_one_question(text: str, words: Sequence[str]) -> bool:

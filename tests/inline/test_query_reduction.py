@@ -154,6 +154,22 @@ def test_a_question_in_another_script_asks_by_its_own_words_or_mark(asked, wrapp
 
 
 @pytest.mark.parametrize(
+    ("query", "typed"),
+    [
+        ("lamp AND keeper OR pier", "lamp keeper pier"),
+        ("LAMP", "LAMP"),
+        ("AND", "AND"),
+        ("Which lamps are NOT lit by oil?", "Which lamps are NOT lit by oil?"),
+        ("lamp site:marrow.example oil", "lamp   oil"),
+        ("Who lit&nbsp;it?", "Who lit\u00a0it?"),
+        ("{'query': 'Who lit it?'}", "Who lit it?"),
+    ],
+)
+def test_a_query_as_it_was_typed(query, typed):
+    assert as_typed(query) == typed
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "The old pier of Ravenmouth was sold to Ann in 1901?",
