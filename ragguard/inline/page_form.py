@@ -16,9 +16,10 @@ as a title does, and asks within its sentences: a title is usual where 4/5 have 
 expected where it holds 3/4 of the query, a title where it holds little else. A run-in heading
 counts where the query names something; where a page begins with that and goes on with a capital, it
 is one. What repeats the query, in whatever spelling, is no company, or what is planted would make
-itself usual. A heading that has the words by which the query asks is a question: in one line with
-the text it is no heading, and in a line of its own only where another one, that asks something
-else, is in such a line.
+itself usual, and what several pages ask in the same words ("Was this helpful?") counts once. With
+one other passage or none nobody can tell, and what the query names is expected. A heading that has
+the words by which the query asks is a question: in one line with the text it is no heading, and in
+a line of its own only where another one, that asks something else, is in such a line.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
 interrogative before it, nor what it asks behind it. And where a page has the name for its heading
@@ -86,9 +87,7 @@ _FORMS: Mapping[str, _Form] = {
     **_OF_TEXTS,
     **{f"{form} within": one for form, one in _OF_TEXTS.items()},
 }
-
-
-_ASKING = ("question", "embedded")
+_ASKING = ("question", "embedded")  # forms that the same words have but once
 
 
 def _shown(passage: TokenizedPassage) -> str:
@@ -150,7 +149,7 @@ def repeats_as_expected(
         }
         for row in repeating:
             company = others - {row}
-            if form in _ASKING:  # what all pages say, such as "Was this helpful?", is no question
+            if form in _ASKING:
                 company = set({found[other][form]: other for other in company}.values())
             enough = len(company) >= max(LEAST, usual * (size - (row < size)))
             enough = enough or (query.names and size <= LEAST)

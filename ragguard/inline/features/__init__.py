@@ -15,7 +15,8 @@ the question itself). Clean passages contain its words too, but hardly ever in t
 
 The shorter the question, the likelier its words meet by chance: shares of it are discounted by
 its length. Every signal of a passage that holds less than `LEAST_COVERAGE` of the question's
-content is 0, `ragguard.prompt_injection` excepted, which does without the question.
+content is 0, `ragguard.prompt_injection` excepted, which does without the question; and so is that
+of a passage which is nothing but what the query names, a title by itself, if no other is.
 """
 
 from __future__ import annotations
