@@ -10,7 +10,7 @@ out, and every feature finds them at a boundary. What stands in such a line befo
 between marks, as the steps of a path do, is looked at as a line is.
 
 That with which 3/4 of the other passages begin as well, numbers aside, an indexer has put there:
-"passage: ", the name of a field, a date. It is left out.
+"passage: ", the name of a field, a date. It is left out, unless the question is in it, disguised.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from ragguard.text.ngrams import ngrams
 _LEAST = 3 / 4  # of the question's distinct words
 _CHARS = 300  # in which such lines end
 _SHARE, _OTHERS = 3 / 4, 2  # of the others begin with it too, and so many at least
+_LEET = str.maketrans("013457", "oieast")
 _SAID = re.compile(r"[.!?]\W*\s")  # a sentence ends
 _WORD, _BEGINS, _DIGIT = re.compile(r"\w"), re.compile(r"\b\w"), re.compile(r"\d")
 _PARTED = re.compile(r"\n|:\s|\s[^\w\s]+\s")  # lines, labels, and the steps of a path
@@ -112,7 +113,19 @@ def _without_label(query: TokenizedQuery, passage: TokenizedPassage, most: int) 
     own = said[: turns[-1].words] if turns else ()
     if not set(query.content).isdisjoint(own) or STOP_WORDS.issuperset(own):
         return passage
+    if _looks_like(query, "".join(own)):  # as in a set that is full of it, without gaps or in leet
+        return passage
     return passage.latest(turns[-1].behind)
+
+
+def _looks_like(query: TokenizedQuery, letters: str) -> bool:
+    """Return True if letters hold half of the question's, by three in a row, signs for some too."""
+    asked = _threes("".join(query.sequence))
+    return 2 * len(asked & _threes(letters.translate(_LEET))) >= len(asked)
+
+
+def _threes(letters: str) -> set[str]:
+    return {letters[at : at + 3] for at in range(max(1, len(letters) - 2))}
 
 
 def _is_outside(query: TokenizedQuery, said: Sequence[str], turn: _Turn) -> bool:

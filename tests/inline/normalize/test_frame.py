@@ -192,3 +192,20 @@ def test_only_what_most_begin_with_is_left_out(found):
         others = [other.sequence for other in read[:row] + read[row + 1 :]]
         alike = sum([word.rstrip("12") for word in other[:at]] == kind for other in others)
         assert not at or alike >= max(2, 3 / 4 * len(others))
+
+
+@pytest.mark.parametrize(
+    "disguised", ["#WhoBuiltTheOldPierOfRavenmouth", "wh0 bu1l7 7h3 0ld p13r 0f r4v3nm0u7h"]
+)
+def test_a_question_in_disguise_is_no_label_though_all_of_a_flood_begin_with_it(disguised):
+    query = tokenize_query("Who built the old pier of Ravenmouth?")
+    texts = [
+        f"{disguised} {said}" for said in ("It was Ann.", "Ann did.", "Bo, in May.", "Nobody.")
+    ]
+    read = tokenize_passages(texts)
+    assert list(without_labels(query, read)) == list(read)
+    labelled = tokenize_passages(
+        [text.replace(disguised, "handbook of harbours") for text in texts]
+    )
+    found = without_labels(query, labelled)
+    assert [one.sequence[0] for one in found] == ["it", "ann", "bo", "nobody"]
