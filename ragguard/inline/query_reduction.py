@@ -210,7 +210,8 @@ def reduced(text: str) -> str:
     >>> reduced("Who lit it first?"), reduced("Who lit the old lamp? I ask for a friend of mine.")
     ('Who lit it first?', 'who lit the old lamp')
     """
-    asked = " ".join(questions_in(text))
+    parts = questions_in(text)
+    asked = " ".join([one for one in parts if not any(one in other != one for other in parts)])
     return asked if asked and asked != " ".join(tokens(text)) else text
 
 
