@@ -87,6 +87,7 @@ _NEXT = re.compile(  # where the sentence of an answer ends, but not behind an i
     rf"\n|\[/|[\u0964\u300d\u3002]|(?<=\w[^\W_]{{2}}[.!])\s+(?=\w)|\s[^\W_]+\s{_ANSWER}\s?:",
     re.IGNORECASE,
 )
+_SALUTATIONS = re.compile(r"\A(?:[^\n]*,[ \t]*\n\s*)+")  # "Dear Ann,"
 _AROUND = ' |*_`"\u201c\u201d\u00ab\u00bb'
 _META = re.compile(r"[^\w\n]*(?:>|\w[\w '-]{0,30}[:\uff1a])")
 _RULE = re.compile(r"\n[ \t]*[-_*]{3,9}[ \t]*\n")
@@ -149,9 +150,8 @@ def _labelled(text: str) -> str:
 
 def _first(text: str) -> str:
     """Return the first paragraph without meta data, and the sentences of the rest up to a rule."""
+    text = _SALUTATIONS.sub("", text)
     first, parted, rest = text.partition("\n")
-    if parted and first.rstrip().endswith(","):  # "Dear Ann,"
-        return _first(rest.lstrip())
     if not parted or first.startswith("|") or first.rstrip().endswith(":"):
         return text
     said, later = [first], False

@@ -137,7 +137,7 @@ def test_of_any_response_something_is_left(response):
     assert bool(answer_of(response).strip()) == bool(response.strip())
 
 
-@pytest.mark.parametrize("sign", ["<think>", "[", "\n---", "\n ", "answer ", "( ", "```\n", "[a]("])
+@pytest.mark.parametrize("sign", ["<think>", "[", "\n---", "\n ", "answer ", "( ", "```\n", "a,\n"])
 def test_the_work_is_bounded_whatever_is_said(sign):
     began = time.process_time()
     answer_of((sign * 10_000)[:10_000])
