@@ -137,7 +137,7 @@ def test_a_rewritten_passage_knows_how_it_was_written():
 @given(ANY_TEXT)
 def test_any_text(text):
     read, asked = tokenize_passage(text), tokenize_query(text)
-    assert list(asked.sequence) == list(ngrams(tokens(text)))
+    assert list(asked.sequence) == list(ngrams(tokens(as_typed(text))))
     shown = strip_markup(text)
     assert list(read.sequence) == [*ngrams(tokens(shown)), *spaced(parted_words(shown))]
     assert asked.distinct == set(asked.sequence)
