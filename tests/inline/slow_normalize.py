@@ -4,13 +4,12 @@ import re
 from functools import cache
 
 from ragguard.inline.class_bigram import class_bigram
-from ragguard.inline.query_form import BEFORE, INTERROGATIVES, TELLING
+from ragguard.inline.query_form import INTERROGATIVES, OPENING
 from ragguard.text import STOP_WORDS, parted_words, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams
 from ragguard.text.notes import rejoined, without_notes
 
-FIRST = STOP_WORDS - TELLING - BEFORE
 SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
 
 
@@ -193,7 +192,7 @@ def row_is_alike(asked, said):
     differing = [pair for pair in zip(asked, said, strict=True) if pair[0] != pair[1]]
     unlike = [one for one, other in differing if not alike(one, other)]
     content = [pair for pair in differing if pair[0] not in STOP_WORDS]
-    asking = INTERROGATIVES.intersection(asked) or FIRST.intersection(asked[:1])
+    asking = INTERROGATIVES.intersection(asked) or OPENING.intersection(asked[:1])
     if len(unlike) > len(asked) // 5 or asking.intersection(unlike):
         return False
     if len(content) == 1:
@@ -228,7 +227,7 @@ def strewn(asked, said, lead, much):
         return None
     n, last = len(asked), len(said) - 1
     places = places_of(asked, said, 10, range(len(said))) if much else None
-    asking = INTERROGATIVES.intersection(asked) or FIRST.intersection(asked[:1])
+    asking = INTERROGATIVES.intersection(asked) or OPENING.intersection(asked[:1])
     gaps, own = 0, set()
     for at in range(n - 1) if places else ():
         gaps += asked[at] not in asking and places[at + 1] > places[at] + 1

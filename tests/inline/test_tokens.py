@@ -5,6 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragguard.inline.query_reduction import as_typed
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.lru import forget_all
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
