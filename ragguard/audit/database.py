@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Double, event, func, literal_column, select, update
@@ -14,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
-from ragguard.audit.engines import engine, file_identity, store_url
+from ragguard.audit.engines import engine, file_identity, sqlite_file, store_url
 from ragguard.audit.models import MetaRow
 from ragguard.audit.schema import create_tables, require_head, schema_version, upgrade
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
@@ -60,13 +59,11 @@ class Database:
         shown = {key: value for key, value in where.query.items() if key in _SHOWN}
         self.name = where.set(query=shown).render_as_string(hide_password=True)
         self.on_sqlite = where.get_backend_name() == "sqlite"
-        self.path: Path | None = None
-        if self.on_sqlite and not str(where.database).startswith("file:"):
-            self.path = Path(str(where.database))
+        self.path = sqlite_file(where)
         self._closed = False
         self._any_schema = any_schema
         self._file: tuple[int, int] | None = None  # None: it is not watched, or not now
-        self._engine = engine(where, self.path, statement_s)
+        self._engine = engine(where, statement_s)
         event.listen(self._engine, "checkin", self._close_late)
         self._reads = sessionmaker(self._engine, expire_on_commit=False)
         self._writes = sessionmaker(

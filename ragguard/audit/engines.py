@@ -88,8 +88,15 @@ def store_url(url: str) -> URL:
     return url_object.set(database=str(Path(database).absolute()))
 
 
-def engine(where: URL, path: Path | None, statement_s: float) -> Engine:
-    """Return an engine for what `store_url` made; `path` and `statement_s` as in `Database`.
+def sqlite_file(where: URL) -> Path | None:
+    """Return the file that a `store_url` names; None for a server, or where SQLite parses a URI."""
+    database = str(where.database)
+    on_sqlite = where.get_backend_name() == "sqlite"
+    return Path(database) if on_sqlite and not database.startswith("file:") else None
+
+
+def engine(where: URL, statement_s: float) -> Engine:
+    """Return an engine for what `store_url` made; `statement_s` as in `Database`.
 
     Raises:
         MissingExtraError: The driver for PostgreSQL is not installed.
@@ -100,7 +107,7 @@ def engine(where: URL, path: Path | None, statement_s: float) -> Engine:
         except ImportError as error:
             raise MissingExtraError("an audit store in PostgreSQL", "postgres") from error
     made = create_engine(where, connect_args={"timeout": _BUSY_S})
-    if path is not None:
+    if (path := sqlite_file(where)) is not None:
         # Before SQLite makes it, for its owner alone; the log and the index get its mode.
         event.listen(made, "do_connect", lambda *_: make_private(path))
     event.listen(made, "connect", _set_up)

@@ -110,14 +110,11 @@ def require_there(url: str) -> Path | None:
 
     Raises `StoreError` where it is not there, or empty.
     """
-    from ragguard.audit.engines import store_url
+    from ragguard.audit.engines import sqlite_file, store_url
 
-    where = store_url(url)
-    file = Path(str(where.database))
-    if where.get_backend_name() != "sqlite" or str(file).startswith("file:"):
-        return None
+    file = sqlite_file(store_url(url))
     # SQLite would take a file of a byte for a new database; it refuses others that are none.
-    if file.exists() and file.stat().st_size >= _SMALLEST_DATABASE:
+    if file is None or (file.exists() and file.stat().st_size >= _SMALLEST_DATABASE):
         return file
     raise StoreError(
         f"there is no audit store at {file}; check the path, or file a first event with "
