@@ -104,11 +104,8 @@ class Decisions:
     ) -> list[Allowance]:
         """Take a passage or a source off the allow-list, whichever effect it had, and return that.
 
-        What was released from quarantine is as if it had been a proposal, and was rejected.
-
-        Raises:
-            AllowanceNotFoundError: It is not on the list.
-            InvalidInputError: It is neither a passage nor a name.
+        What was released from quarantine is as if it had been a proposal, and was rejected. Raises
+        as `Guard.disallow`.
         """
         require_names(actor=actor)
         if isinstance(target, Allowance):
@@ -159,11 +156,7 @@ class Decisions:
         The filter judges these passages as before, and what is reported anew is proposed. What
         somebody confirms meanwhile stays. Such events that wait are not attributed any more, unless
         `retry_events` puts them back; what others than the reporter reported as well goes on
-        waiting, as their report alone.
-
-        Raises:
-            EventNotFoundError: There is no such event, nor anything that it accused.
-            InvalidInputError: None of the first three is given, or `since` is no datetime.
+        waiting, as their report alone. Raises as `Guard.undo`.
         """
         if event is None and reporter is None and since is None:
             raise InvalidInputError(
