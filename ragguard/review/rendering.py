@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from itertools import accumulate, groupby
 from typing import Any
@@ -155,8 +154,14 @@ def _environment() -> Environment:
         # Whatever a template writes of a text goes through this, in attributes as well.
         finalize=_finalized,
     )
-    made.filters.update(line=_line, marked=marked, excerpt=excerpt, quoted=quoted)
-    made.filters.update(minute=_minute, figure=_figure)
+    made.filters.update(
+        line=_line,
+        marked=marked,
+        excerpt=excerpt,
+        quoted=quoted,
+        minute=lambda moment: "" if moment is None else moment.strftime("%Y-%m-%d %H:%M"),
+        figure=lambda value: "" if value is None else f"{value:.2f}",
+    )
     return made
 
 
@@ -170,11 +175,3 @@ def _line(text: str | None, limit: int = 120) -> str:
     """Return how a text begins, on one line."""
     line = printable((text or "")[: 4 * limit])
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def _minute(moment: datetime | None) -> str:
-    return "" if moment is None else moment.strftime("%Y-%m-%d %H:%M")
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
