@@ -6,7 +6,7 @@ Where to look, by what is asked:
   with `cells`, `measuring` and `retrieval`, `plugins` finds what is in `attacks/`,
   `defences/`, `attributors/` and `readers/`, and `report/` makes the tables and the page;
 - sections: `inline` (clean, attack), `attribution` and `cost`, started by `__main__`;
-- one question each: `protocol` with `peers`, `languages`, `query_forms`, `wrapped`,
+- one question each: `protocol`, `languages`, `query_forms`, `wrapped`,
   `false_reports`, `near_copies`, `holding_cost` and `admission`;
 - what the parts of the score are worth: `signal_worth` and `unseen_manner`;
 - what is shipped: `fit_class_bigram`, `fit_manner`, `fit_suspicion`, `make_calibration`,

@@ -96,9 +96,8 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     for (kind, form), rows in grouped(sections["admission_planted"], "kind", "form").items():
         where = "in front" if form == "prepend" else "as released" if "(" in kind else "none"
         line = {"texts": kind, "question": where}
-        for row in sorted(pooled(rows, "count"), key=lambda row: int(row["count"])):
-            for name, said in _SAID.items():
-                line[f"{row['count']}: {said}"] = ratio(name, "texts")(row)
+        for row, (name, said) in product(pooled(rows, "count"), _SAID.items()):
+            line[f"{row['count']}: {said}"] = ratio(name, "texts")(row)
         lines.append(line)
     yield as_is("Planted passages", lines)
     if timed := sections.get("admission_cost"):

@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import mean, median
-from typing import Any
 
 import numpy as np
 
 from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN
-from benchmarks.misgeneration import MAIN_KINDS, TOP_K, Event, Outcomes, Tally, rounded, selected
-from benchmarks.report.table import Row, Rows, Table, as_is, grouped, share
+from benchmarks.misgeneration import MAIN_KINDS, TOP_K, Event, Outcomes, blamed, rounded, selected
+from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped, share, summed
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
@@ -31,19 +30,16 @@ RESPONSES: Mapping[str, Callable[[str], str]] = {
 
 _FIXED_SCOPE = 15
 _REACHES = {"ragorigin": MAX_SCOPE, f"scope of {_FIXED_SCOPE}": _FIXED_SCOPE}
+_LEAST = {"Eq. 4": 0, f"at least {MIN_SCOPE}": MIN_SCOPE}
 _REPORTED = ("data", "response", "method")
 _MEASURES = ("dacc", "fpr", "fnr", "fnr_stating", "scope")
 _SHOWN = {"response": "short", "method": "ragorigin"}
 _FORMS = {"prepend": "question in front", "plain": "plain"}
+_WORST = "{dataset}, {kind}: {dacc:.3f}, {fpr:.3f}, {fnr:.3f} ({events})"
 _HEADS = {"DACC": "dacc", "FPR": "fpr", "FNR": "fnr", "FNR, stating": "fnr_stating"}
 
 
-def source(dataset: str) -> str:
-    """Return "own" for the project's own data, which are reported apart, else "public"."""
-    return "own" if dataset == OWN else "public"
-
-
-def run(data: Path | None, limit: int | None, seed: int = 0, half: int = 1) -> dict[str, Any]:
+def run(data: Path | None, limit: int | None, seed: int = 0, half: int = 1) -> Sections:
     origin, poisoned, clean, single = RAGOrigin(top_k=TOP_K), Outcomes(), Outcomes(), Outcomes()
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
     seconds: list[float] = []  # of processor time, which a busy machine distorts less
@@ -62,27 +58,24 @@ def run(data: Path | None, limit: int | None, seed: int = 0, half: int = 1) -> d
             outcomes.add(event, found, **stratum, response=wording, method=method)
 
     for name, records, base in selected(data, limit, half):
-        place = {"dataset": name, "data": source(name)}
+        place = {"dataset": name, "data": "own" if name == OWN else "public"}
         for record in tracked(records, f"attribution: {name}"):
             for kind, form, event in base.poisoned_events(record, seed):
                 reported(poisoned, event, **place, kind=kind, form=form)
-                for rule, least in (("Eq. 4", 0), (f"at least {MIN_SCOPE}", MIN_SCOPE)):
+                for rule, least in _LEAST.items():
                     scopes.setdefault((form, rule), []).append(_scope(event, least))
             for form, event in base.single_events(record, seed):
                 single.add(event, attributed(event, event.wrong), **place, form=form)
             reported(clean, base.event(record), **place)
-    of_poisoned, of_clean = poisoned.rows(), clean.rows(Tally.blamed)
+    of_poisoned, of_clean = poisoned.rows(), clean.rows(blamed)
     return {
         "poisoned": of_poisoned,
         "clean": of_clean,
         "single": single.rows(),
         "scopes": [
-            {
-                **{"form": form, "rule": rule, "events": len(reached)},
-                "size": rounded(mean(size for size, _ in reached)),
-                "missed": rounded(mean(missed for _, missed in reached)),
-            }
+            {"form": form, "rule": rule, "events": len(reached), "size": size, "missed": missed}
             for (form, rule), reached in scopes.items()
+            for size, missed in [[rounded(mean(of)) for of in zip(*reached, strict=True)]]
         ],
         "summary": summary(of_poisoned, of_clean),
         "ms_per_event": {
@@ -110,24 +103,18 @@ def summary(poisoned: Sequence[Row], clean: Sequence[Row]) -> Rows:
     of_clean = grouped(clean, *_REPORTED)
     rows = []
     for stratum, group in grouped(main, *_REPORTED, "form").items():
-        innocent = of_clean[stratum[:-1]]
-        datasets = grouped(group, "dataset").values()
-        means = {m: mean(mean(row[m] for row in part) for part in datasets) for m in _MEASURES}
-        events = sum(row["events"] for row in innocent)
-        blamed = sum(row["blamed"] * row["events"] for row in innocent)
-        rows.append(
-            {
-                **{name: group[0][name] for name in ("data", "form", "response", "method")},
-                "events": sum(row["events"] for row in group),
-                **{measure: rounded(value) for measure, value in means.items()},
-                "clean_blamed": rounded(mean(row["blamed"] for row in innocent)),
-                "clean_blamed_pooled": rounded(blamed / events),
-            }
-        )
+        innocent, datasets = of_clean[stratum[:-1]], grouped(group, "dataset").values()
+        line = {name: group[0][name] for name in ("data", "form", "response", "method")}
+        line["events"] = summed(group)["events"]
+        for name in _MEASURES:
+            line[name] = rounded(mean(mean(row[name] for row in part) for part in datasets))
+        line["clean_blamed"] = rounded(mean(row["blamed"] for row in innocent))
+        pooled = sum(row["blamed"] * row["events"] for row in innocent) / summed(innocent)["events"]
+        rows.append({**line, "clean_blamed_pooled": rounded(pooled)})
     return rows
 
 
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+def tables(sections: Sections) -> Iterator[Table]:
     section = sections["attribution"]
     for part in ("summary", "scopes", "clean"):
         yield as_is(f"Attribution: {part}", section[part])
@@ -138,53 +125,38 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     yield as_is("Attribution: processor time of an event", [line])
 
 
-def _wrong_answers(section: Mapping[str, Any]) -> Table:
-    ours = {
-        part: [
-            {**row, "data": row.get("data") or source(row["dataset"])}
-            for row in section[part]
-            if _SHOWN.items() <= row.items()
-        ]
+def _wrong_answers(section: Sections) -> Table:
+    summaries, poisoned, clean = (
+        [row for row in section[part] if _SHOWN.items() <= row.items()]
         for part in ("summary", "poisoned", "clean")
-    }
-    main = [row for row in ours["poisoned"] if row["kind"] in MAIN_KINDS]
-    by_place, by_data = grouped(main, "data", "form"), grouped(ours["clean"], "data")
+    )
+    main = [row for row in poisoned if row["kind"] in MAIN_KINDS]
+    by_place, by_data = grouped(main, "data", "form"), grouped(clean, "data")
     lines = []
-    for line in ours["summary"]:
-        strata, innocent = by_place[line["data"], line["form"]], by_data[line["data"],]
+    for row in summaries:
+        strata, innocent = by_place[row["data"], row["form"]], by_data[row["data"],]
+        line = {"data": row["data"], "form": _FORMS[row["form"]]}
+        line["events"] = summed(strata)["events"]
+        line |= {head: f"{row[name]:.3f}" for head, name in _HEADS.items()}
         worst = min(strata, key=lambda stratum: float(stratum["dacc"]))
-        figures = "{dataset}, {kind}: {dacc:.3f}, {fpr:.3f}, {fnr:.3f} ({events})"
-        blamed = sum(round(row["blamed"] * row["events"]) for row in innocent)
-        lines.append(
-            {
-                **{"data": line["data"], "form": _FORMS[line["form"]]},
-                "events": sum(row["events"] for row in strata),
-                **{head: f"{line[name]:.3f}" for head, name in _HEADS.items()},
-                "worst stratum: DACC, FPR, FNR (events)": (
-                    figures.format_map(worst) if len(strata) > 1 else ""
-                ),
-                "clean events blamed": f"{blamed} of {sum(row['events'] for row in innocent)}",
-            }
-        )
+        said = _WORST.format_map(worst) if len(strata) > 1 else ""
+        line["worst stratum: DACC, FPR, FNR (events)"] = said
+        touched = sum(round(part["blamed"] * part["events"]) for part in innocent)
+        line["clean events blamed"] = f"{touched} of {summed(innocent)['events']}"
+        lines.append(line)
     return as_is("Attribution: wrong answers", lines)
 
 
 def _one_text(rows: Sequence[Row]) -> Table:
     lines = []
-    by_source = [{**row, "source": source(row["dataset"])} for row in rows]
-    for (data, form), part in sorted(
-        grouped(by_source, "source", "form").items(), key=lambda item: item[0][0] == "own"
-    ):
-        events = sum(row["events"] for row in part)
+    for (data, form), part in grouped(rows, "data", "form").items():
+        events = summed(part)["events"]
         found = sum(round(row["recall"] * row["events"]) for row in part)
-        lines.append(
-            {
-                **{"data": data, "form": _FORMS[form], "events": events},
-                "found": f"{found} ({share(found, events)})",
-                "ended as unclear": sum(row["causes"]["unclear"] for row in part),
-                **{m.upper(): f"{mean(row[m] for row in part):.3f}" for m in ("dacc", "fpr")},
-            }
-        )
+        line = {"data": data, "form": _FORMS[form], "events": events}
+        line["found"] = f"{found} ({share(found, events)})"
+        line["ended as unclear"] = sum(row["causes"]["unclear"] for row in part)
+        line |= {name.upper(): f"{mean(row[name] for row in part):.3f}" for name in ("dacc", "fpr")}
+        lines.append(line)
     return as_is("Attribution: one planted text", lines)
 
 

@@ -20,8 +20,8 @@ from benchmarks.plugins import find, known
 from benchmarks.report.result import version_of
 from ragguard.errors import InvalidInputError
 
-_SUITES = Path(__file__).with_name("suites")
 _ENGINE = Path(__file__).parent
+_SUITES = _ENGINE / "suites"
 _MEASURES = "retrieval forms plugins metrics/matching metrics/outcomes measuring".split()
 
 
@@ -47,9 +47,14 @@ class Cell:
         return _digest(json.dumps(asdict(self), sort_keys=True).encode())
 
     @property
+    def fields(self) -> dict[str, Any]:
+        """The cell without its versions, by name."""
+        return {name: value for name, value in asdict(self).items() if name != "versions"}
+
+    @property
     def key(self) -> tuple[Any, ...]:
-        """The cell without its versions: its place in the table."""
-        return tuple(value for name, value in asdict(self).items() if name != "versions")
+        """The cell's place in the table: the values of its fields."""
+        return tuple(self.fields.values())
 
     def clean(self) -> tuple[Any, ...]:
         """Return the key of the same questions unattacked and undefended."""
@@ -95,19 +100,17 @@ def load_suite(name: str, folder: Path | None) -> Suite:
 
 
 def _product(given: Mapping[str, Any], folder: Path | None) -> list[Cell]:
-    methods = [("defences", name) for name in given["defences"]]
-    methods += [("attributors", name) for name in given["attributors"]]
+    methods = [("defences", *one) for one in product(given["defences"], given["readers"])]
+    methods += [("attributors", name, "") for name in given["attributors"]]
     # Questions of one dataset stand together: a process then embeds its passages once.
-    axes = (given["datasets"], given["seeds"], given["k"], given["planted"], given["attacks"])
+    axes = product(*(given[axis] for axis in ("datasets", "seeds", "k", "planted", "attacks")))
     cells = []
-    for dataset, seed, k, planted, attack in product(*axes):
-        count = 0 if attack == "none" else planted
-        for room, method in methods:
-            for reader in given["readers"] if room == "defences" else [""]:
-                place = (attack, room, method, dataset, reader, k, count)
-                cell = Cell(*place, seed, given["questions"], given["retriever"])
-                if room == "defences" or attack != "none":
-                    cells.append(replace(cell, versions=_versions(cell, folder)))
+    for (dataset, seed, k, planted, attack), (room, method, reader) in product(axes, methods):
+        if room == "defences" or attack != "none":
+            count = 0 if attack == "none" else planted
+            place = (attack, room, method, dataset, reader, k, count)
+            cell = Cell(*place, seed, given["questions"], given["retriever"])
+            cells.append(replace(cell, versions=_versions(cell, folder)))
     return cells
 
 
@@ -123,9 +126,8 @@ def _versions(cell: Cell, folder: Path | None) -> tuple[tuple[str, str], ...]:
         versions[f"{room}/{name}"] = f"{plugin.about.version}.{source_digest(file, *shared)}"
         for measured in getattr(plugin, "measures", ()):
             versions[measured] = _measured(measured)
-    file_of_data = file_of(cell.dataset, folder)
-    if file_of_data is not None:
-        versions[f"data/{cell.dataset.split(':')[0]}"] = source_digest(file_of_data)
+    if (data := file_of(cell.dataset, folder)) is not None:
+        versions[f"data/{cell.dataset.split(':')[0]}"] = source_digest(data)
     return tuple(sorted(versions.items()))
 
 

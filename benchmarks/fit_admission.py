@@ -125,16 +125,13 @@ def _retrieved(folder: Path, name: str, half: int) -> KnowledgeBase:
 
 def clean_base(bases: Sequence[KnowledgeBase], texts: Texts) -> Base:
     """Return what is usual in the clean passages of all, each measured in its knowledge base."""
-    signs: dict[str, list[Floats]] = {}
-    own = []
+    own, signs = [], []
     for base in tracked(bases, "clean"):
         batch = texts.batch(base.clean)
         own.append(batch.base)
-        for name, found in batch.signs(own[-1]).items():
-            signs.setdefault(name, []).append(found)
+        signs.append(batch.signs(own[-1]))
     middle, spread = np.median([(one.middle, one.spread) for one in own], axis=0).tolist()
-    all_signs = {name: np.concatenate(values) for name, values in signs.items()}
-    return Base(sum(one.count for one in own), middle, spread).with_tails(all_signs)
+    return Base(sum(one.count for one in own), middle, spread).with_tails(_joined(signs))
 
 
 def planted_p_values(
@@ -148,10 +145,11 @@ def planted_p_values(
                 p = p_values(texts.batch(base.with_planted(planted)), None, clean)[0]
                 last = {name: values[-len(planted) :] for name, values in p.items()}
                 found.setdefault((*attack, count), []).append(last)
-    return {
-        key: {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
-        for key, parts in found.items()
-    }
+    return {attack: _joined(parts) for attack, parts in found.items()}
+
+
+def _joined(parts: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
 
 
 def chosen_shares(

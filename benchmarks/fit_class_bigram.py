@@ -20,15 +20,7 @@ from sklearn.decomposition import TruncatedSVD
 
 from benchmarks.command import ERRORS, Data, Out, script
 from benchmarks.datasets import Dataset, load_folder, texts_in
-from ragguard.inline.class_bigram import (
-    OTHER_SCRIPT,
-    SHAPES,
-    UNITS,
-    ClassBigram,
-    WordClasses,
-    class_bigram,
-    shape,
-)
+from ragguard.inline import class_bigram as bigrams
 from ragguard.inline.features.gibberish import gibberish
 from ragguard.text import tokens
 
@@ -58,7 +50,7 @@ def plain_texts(folder: Path, datasets: Sequence[Dataset]) -> list[str]:
     return [text for text in dict.fromkeys([*pages, *contexts]) if text not in retrieved]
 
 
-def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> ClassBigram:
+def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> bigrams.ClassBigram:
     """Return the model of language that texts give, each the list of its words.
 
     The worst `_WINDOW` words of all but 15 % of the `natural` texts have a mean below its zero.
@@ -69,23 +61,25 @@ def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> Cla
     listed = sorted(filter(str.isalpha, spread), key=lambda word: (-spread[word], word))[:_WORDS]
     numbers = {word: number for number, word in enumerate(listed)}
     # Words that are not listed have negative numbers, by shape.
-    sequences = [np.array([numbers.get(w, -1 - shape(w)) for w in words]) for words in texts]
+    sequences = [
+        np.array([numbers.get(w, -1 - bigrams.shape(w)) for w in words]) for words in texts
+    ]
     class_of = _classes(sequences, len(listed))
     pairs = np.zeros((_CLASSES, _CLASSES))
     for sequence in sequences:
         codes = np.where(sequence >= 0, class_of[np.maximum(sequence, 0)], -1 - sequence)
         np.add.at(pairs, (codes[:-1], codes[1:]), 1.0)
     oddness = _oddness(pairs, _choice_of_word(counts, numbers, class_of))
-    classes = WordClasses(zip(listed, class_of.tolist(), strict=True))
+    classes = bigrams.WordClasses(zip(listed, class_of.tolist(), strict=True))
     oddness -= np.quantile([_worst_window(oddness, classes, words) for words in natural], _NATURAL)
-    oddness[OTHER_SCRIPT, :] = oddness[:, OTHER_SCRIPT] = 0.0
-    table = np.clip(np.round(oddness * UNITS), -127, 127).astype(np.int32)
-    return ClassBigram(classes, np.ascontiguousarray(table.T).ravel())
+    oddness[bigrams.OTHER_SCRIPT, :] = oddness[:, bigrams.OTHER_SCRIPT] = 0.0
+    table = np.clip(np.round(oddness * bigrams.UNITS), -127, 127).astype(np.int32)
+    return bigrams.ClassBigram(classes, np.ascontiguousarray(table.T).ravel())
 
 
 def _classes(sequences: Sequence[Ints], size: int) -> Ints:
     """Return a class for each of `size` words, from `SHAPES` on, by the words next to it."""
-    context = _NEIGHBOURS + SHAPES + 1
+    context = _NEIGHBOURS + bigrams.SHAPES + 1
     rows, columns = [], []
     for numbers in sequences:
         near = np.where(numbers < 0, _NEIGHBOURS - 1 - numbers, np.minimum(numbers, context - 1))
@@ -104,9 +98,9 @@ def _classes(sequences: Sequence[Ints], size: int) -> Ints:
     vectors = TruncatedSVD(_DIMENSIONS, random_state=_SEED).fit_transform(weighed)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     clusters = MiniBatchKMeans(
-        _CLASSES - SHAPES - _OWN_CLASS, random_state=_SEED, n_init=3, batch_size=4096
+        _CLASSES - bigrams.SHAPES - _OWN_CLASS, random_state=_SEED, n_init=3, batch_size=4096
     ).fit(vectors[_OWN_CLASS:], sample_weight=np.sqrt(total[_OWN_CLASS:]))
-    return np.concatenate([np.arange(_OWN_CLASS), _OWN_CLASS + clusters.labels_]) + SHAPES
+    return np.concatenate([np.arange(_OWN_CLASS), _OWN_CLASS + clusters.labels_]) + bigrams.SHAPES
 
 
 def _choice_of_word(counts: Counter[str], numbers: dict[str, int], class_of: Ints) -> Floats:
@@ -116,7 +110,7 @@ def _choice_of_word(counts: Counter[str], numbers: dict[str, int], class_of: Int
     share = often / np.bincount(class_of, often, minlength=_CLASSES)[class_of]
     np.add.at(entropy, class_of, -share * np.log(share))
     # Of the words that are not listed any may come, and most are seen once.
-    kinds = Counter(shape(word) for word in counts if word not in numbers)
+    kinds = Counter(bigrams.shape(word) for word in counts if word not in numbers)
     for number, size in kinds.items():
         entropy[number] = np.log(size)
     return entropy
@@ -137,7 +131,7 @@ def _oddness(pairs: Floats, choice: Floats) -> Floats:
     return oddness
 
 
-def _worst_window(oddness: Floats, classes: WordClasses, words: Sequence[str]) -> float:
+def _worst_window(oddness: Floats, classes: bigrams.WordClasses, words: Sequence[str]) -> float:
     codes = np.array([classes[word] for word in words], dtype=np.int64)
     found = oddness[codes[:-1], codes[1:]]
     if len(found) <= _WINDOW:
@@ -146,7 +140,7 @@ def _worst_window(oddness: Floats, classes: WordClasses, words: Sequence[str]) -
     return float((sums[_WINDOW:] - sums[:-_WINDOW]).max() / _WINDOW)
 
 
-def write(path: Path, model: ClassBigram) -> None:
+def write(path: Path, model: bigrams.ClassBigram) -> None:
     """Write a model, its words in order of frequency, as `class_bigram` reads it."""
     by_frequency = list(model.classes)
     # In a table read in this order the words that are looked up most lie together in memory
@@ -170,7 +164,7 @@ def main(data: Data, out: Out = None) -> None:
     if out is not None:
         write(out, fitted)
         ERRORS.print(f"{out}: {len(fitted.classes)} words")
-    for name, model in (("fitted", fitted), ("shipped", class_bigram())):
+    for name, model in (("fitted", fitted), ("shipped", bigrams.class_bigram())):
         found = [gibberish(words, model) for words in natural]
         shares = ", ".join(f"{q:.0%} {np.quantile(found, q):.3f}" for q in (0.5, 0.95, 0.99))
         ERRORS.print(f"{name}: gibberish of the choosing half's hits: {shares}")

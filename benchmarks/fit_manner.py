@@ -15,7 +15,7 @@ fold of the question: honest pages that were fitted on look more honest than the
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,7 @@ from ragguard.text.html import strip_markup
 
 Floats = NDArray[np.float64]
 
-FOLDS = 5
-"""Into how many parts the choosing half is cut for scores by models that did not see the query."""
-
+FOLDS = 5  # parts of the choosing half, for scores by models that did not see the query
 _RIDGE = 3e-8
 _ROUNDS = 150
 _ENDS = "\x02\x03"  # tokens of their own
@@ -76,19 +74,17 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
         if data.name == WRITTEN:
             continue
         hits: dict[str, set[int]] = defaultdict(set)
-        first: set[str] = set()
-        planted: dict[str, dict[str, set[int]]] = {}
+        first = {hit for record in data.choosing for hit in record.hits[:_FIRST]}
+        planted: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         for position, record in enumerate(data.choosing):
             fold = position % FOLDS
-            first.update(record.hits[:_FIRST])
             for rank, text in enumerate(record.hits):
                 fold_of[text].add(fold)
                 if rank < _FEW_HITS or data.name != READING:
                     hits[text].add(fold)
             for kind, false in record.poison.items():
-                if kind not in _COPIED:
-                    for text in false:
-                        planted.setdefault(kind, defaultdict(set))[text].add(fold)
+                for text in false if kind not in _COPIED else ():
+                    planted[kind][text].add(fold)
         weight = _PLAIN if data.name == READING else _HITS
         yield Group(hits, weight, data.name, lower=frozenset(hits) - first)
         for kind, texts_of_kind in planted.items():
@@ -179,10 +175,7 @@ def logistic(
     penalty: float | None = None,
     **options: Any,
 ) -> tuple[float, Floats]:
-    """Return the bias and the weights of a logistic regression on an array, dense or sparse.
-
-    With a `penalty` on their sum no weight is below zero.
-    """
+    """Return bias and weights of a logistic regression; with a `penalty` on their sum none < 0."""
     across = values.T if isinstance(values, np.ndarray) else values.T.tocsr()
     price = penalty or 0.0
 
@@ -215,10 +208,9 @@ def fit_folds(folder: Path, datasets: Sequence[Dataset]) -> list[MannerModel]:
     return [rounded(found.without(fold))[0] for fold in steps]
 
 
-@contextmanager
-def under(model: MannerModel) -> Iterator[None]:
-    with patch.object(manner, "shipped", lambda: model):
-        yield
+def under(model: MannerModel) -> AbstractContextManager[Any]:
+    """Let a model take the place of the shipped one."""
+    return patch.object(manner, "shipped", lambda: model)
 
 
 @script

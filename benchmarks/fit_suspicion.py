@@ -59,10 +59,7 @@ def score(detector: Detector, found: Samples) -> Floats:
 
 @cache
 def fit_detector(plan: Plan, found: Samples) -> Detector:
-    """Fit a detector: the log-odds, in nats, that a passage is poison of the plan's forms.
-
-    Signals that add less than a quarter of a nat are left out.
-    """
+    """Fit the log-odds, in nats, of poison in the plan's forms; signals that add little go."""
     weight = found.weights(plan)
     used = weight > 0
     columns = [found.names.index(name) for name in plan.signals]
@@ -80,12 +77,8 @@ def fit_detectors(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str
 
 def with_manner(fitted: Mapping[str, Detector]) -> dict[str, Detector]:
     """Return detectors with what manner says by itself added to those of the ways."""
-    weight = fitted["manner"].weights.get("manner") if "manner" in fitted else None
-    added = {"manner": weight} if weight else {}
-    return {
-        name: one if name == "manner" else replace(one, weights={**one.weights, **added})
-        for name, one in fitted.items()
-    }
+    added = fitted["manner"].weights if "manner" in fitted else {}
+    return {name: replace(one, weights={**one.weights, **added}) for name, one in fitted.items()}
 
 
 def cross_scores(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Floats]:

@@ -8,15 +8,15 @@ are, bit for bit; one that changes answers changes these files in the same commi
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from benchmarks.command import OwnData, script
 from benchmarks.datasets import OWN, load_folder
 from benchmarks.forms import FORMS
-from benchmarks.misgeneration import Event, KnowledgeBase, answers, chosen, in_form, selected
-from benchmarks.report.table import Rows
+from benchmarks.misgeneration import KnowledgeBase, answers, chosen, in_form, selected
+from benchmarks.report.table import Row, Rows
 from ragguard import Guard, Passage, Verdict
 from ragguard.attribution import RAGOrigin
 from ragguard.demo.corpus import load_corpus
@@ -46,9 +46,8 @@ Set = tuple[str, str, list[str], int | None]
 
 def answers_of(data: Path | None) -> dict[str, Rows]:
     """Return the rows of each file: the project's own ones, or those of a folder of data."""
-    if data is None:
-        return {"verdicts": _verdicts(_own_sets()), "attributions": _attributions(None)}
-    return {"verdicts_data": _verdicts(_data_sets(data)), "attributions_data": _attributions(data)}
+    of, sets = ("", _own_sets()) if data is None else ("_data", _data_sets(data))
+    return {f"verdicts{of}": _verdicts(sets), f"attributions{of}": _attributions(data)}
 
 
 def _own_sets() -> Iterator[Set]:
@@ -56,19 +55,18 @@ def _own_sets() -> Iterator[Set]:
     base = KnowledgeBase([passage.text for passage in corpus.passages])
     forms = list(FORMS)
     for number, question in enumerate(corpus.questions):
-        found = [passage.text for passage in base.ranked(question.text)[: 2 * _K]]
+        asked, place = question.text, number % _K
+        found = [passage.text for passage in base.ranked(asked)[: 2 * _K]]
         texts = list(question.texts.values())[number % len(question.texts)]
         first, second = forms[number % len(forms)], forms[(7 * number + 3) % len(forms)]
-        one = [FORMS[first](question.text, texts[0])]
-        three = [FORMS[second](question.text, text) for text in texts[:3]]
-        place = number % _K
-        yield f"{question.id} clean", question.text, found[:_K], None
-        yield f"{question.id} {first}", question.text, _planted(found, one, place)[:_K], None
-        yield f"{question.id} 3 {second}", question.text, _planted(found, three, place), 2 * _K
-        yield f"{question.id} over-fetched {first}", question.text, _planted(found, one, place), _K
-        hostile = _HOSTILE[number % len(_HOSTILE)]
-        mixed = _planted(found[:3], [*one, hostile, one[0]], place)
-        yield f"{question.id} hostile", question.text, mixed, None
+        one = [FORMS[first](asked, texts[0])]
+        three = [FORMS[second](asked, text) for text in texts[:3]]
+        hostile = [*one, _HOSTILE[number % len(_HOSTILE)], *one]
+        yield f"{question.id} clean", asked, found[:_K], None
+        yield f"{question.id} {first}", asked, _planted(found, one, place)[:_K], None
+        yield f"{question.id} 3 {second}", asked, _planted(found, three, place), 2 * _K
+        yield f"{question.id} over-fetched {first}", asked, _planted(found, one, place), _K
+        yield f"{question.id} hostile", asked, _planted(found[:3], hostile, place), None
 
 
 def _data_sets(data: Path) -> Iterator[Set]:
@@ -94,13 +92,14 @@ def _verdicts(sets: Iterator[Set]) -> Rows:
     with Guard(max_ms=1e9) as guard, Guard.ragdefender() as paper:
         for number, (name, query, texts, k) in enumerate(sets):
             passages = [Passage(text, id=str(place)) for place, text in enumerate(texts)]
-            for one, called in ((guard, name), (paper, f"{name} ragdefender")):
-                if one is guard or number % 10 == 0:
-                    rows.append({"set": called, **_told(one.filter(query, passages, k=k))})
+            rows.append({"set": name, **_told(guard.filter(query, passages, k=k))})
+            if number % 10 == 0:
+                told = _told(paper.filter(query, passages, k=k))
+                rows.append({"set": f"{name} ragdefender", **told})
     return rows
 
 
-def _told(verdict: Verdict) -> dict[str, Any]:
+def _told(verdict: Verdict) -> Row:
     return {
         "attacked": verdict.attacked,
         "p_value": verdict.p_value,
@@ -117,7 +116,7 @@ def _told(verdict: Verdict) -> dict[str, Any]:
 
 
 def _attributions(data: Path | None) -> Rows:
-    origin, none, rows = RAGOrigin(proxy=LexicalProxy()), frozenset[str](), []
+    origin, rows = RAGOrigin(proxy=LexicalProxy()), []
     limit = _EVENTS_OF_A_DATASET if data else None
     for name, records, base in selected(data, limit, half=0):
         if (data is None) != (name == OWN):
@@ -130,7 +129,7 @@ def _attributions(data: Path | None) -> Rows:
             if number % 4 == 0:
                 events.append(("clean", record.right or record.wrong, []))
             for what, response, planted in events:
-                event = Event(record.question, "", base.ranked(record.question, planted), none)
+                event = base.event(record, planted)
                 found = origin.attribute(record.question, response, event.retrieve)
                 rows.append(
                     {
@@ -155,7 +154,7 @@ def main(
     for folder in dict.fromkeys((None, data)):
         for name, rows in answers_of(folder).items():
             path = FOLDER / f"{name}.json"
-            text = "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
+            text = "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
             if write:
                 path.write_text(text, encoding="utf-8")
             frozen = json.loads(path.read_text(encoding="utf-8"))

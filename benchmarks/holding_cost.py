@@ -1,31 +1,29 @@
-"""What quarantine and the record of verdicts cost a query, in pairs.
+"""What quarantine and the record of verdicts cost: `python -m benchmarks.holding_cost --data DIR`.
 
-Runnable alone: `python -m benchmarks.holding_cost --data DIR --json FILE`. Two guards judge the
-same sets (report half, k = 10), turn by turn in random order: one with 10,000 texts in quarantine
-and a record of what it drops, one with neither. Clean sets, and sets with five texts that have the
-question in front; passages that were read before, and passages of which all is forgotten, the
-characters that they are written in included. Counted is the processor time of the calling thread;
-of each set the least of the rounds.
+Two guards judge the same sets (report half, k = 10), turn by turn in random order: one with 10,000
+texts in quarantine and a record of what it drops, one with neither. Clean sets, and sets with five
+texts that have the question in front; passages that were read before, and passages of which all is
+forgotten, the characters that they are written in included. Counted is the processor time of the
+calling thread; of each set the least of the rounds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from random import Random
-from time import thread_time
-from typing import Any
+from string import ascii_lowercase
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.embedders import built_in
-from benchmarks.report.table import Rows, Table, listed
+from benchmarks.near_copies import seconds
+from benchmarks.report.table import Row, Rows, Sections, Table, listed, number
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard import Guard
 from ragguard.audit import QuarantineEntry
 from ragguard.audit.verdict_log import VerdictLog
 from ragguard.content import content_key
-from ragguard.lru import forget_all
 
 _ENTRIES, _K, _ROUNDS, _SEED = 10_000, 10, 12, 0
-_LETTERS = "abcdefghijklmnopqrstuvwxyz "
 
 
 def run(datasets: Sequence[Dataset]) -> Rows:
@@ -34,7 +32,7 @@ def run(datasets: Sequence[Dataset]) -> Rows:
     rows = []
     with Guard() as plain, Guard() as holding:
         plain._parts.filtering.log = _NoLog(plain.store, plain._parts.counter)
-        texts = ["".join(draw.choices(_LETTERS, k=400)) for _ in range(_ENTRIES)]
+        texts = ["".join(draw.choices(f"{ascii_lowercase} ", k=400)) for _ in range(_ENTRIES)]
         holding.store.add_quarantine(
             [QuarantineEntry(content_key(text), f"{n}", text, "r") for n, text in enumerate(texts)]
         )
@@ -44,10 +42,12 @@ def run(datasets: Sequence[Dataset]) -> Rows:
                 for _ in tracked(range(_ROUNDS), f"{kind}, {passages}"):
                     for place in draw.sample(range(len(sets)), len(sets)):
                         for which in draw.sample((0, 1), 2):
-                            spent = _timed((plain, holding)[which], sets[place], passages == "new")
+                            guard, one = (plain, holding)[which], sets[place]
+                            call = partial(guard.filter, one.question, one.texts)
+                            spent = seconds(call, new=passages == "new")
                             best[which][place] = min(best[which][place], spent)
                 without, with_both = (1000.0 * sum(times) / len(sets) for times in best)
-                row: dict[str, Any] = {"kind": kind, "passages": passages, "sets": len(sets)}
+                row: Row = {"kind": kind, "passages": passages, "sets": len(sets)}
                 row |= {"without_ms": without, "with_ms": with_both, "ratio": with_both / without}
                 rows.append(row)
     return rows
@@ -69,23 +69,14 @@ def _sets(datasets: Sequence[Dataset], count: int) -> list[RetrievedSet]:
     return [one for one in found if len(one.texts) == _K]
 
 
-def _timed(guard: Guard, found: RetrievedSet, forget: bool) -> float:
-    if forget:
-        forget_all()
-    began = thread_time()
-    guard.filter(found.question, found.texts)
-    return thread_time() - began
-
-
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+def tables(sections: Sections) -> Iterator[Table]:
     yield listed(
         f"A query with {_ENTRIES} texts in quarantine and verdicts on record",
         sections["holding_cost"],
         {
             **{"sets": "kind", "passages": "passages", "how many": "sets"},
-            "without (ms)": lambda row: f"{row['without_ms']:.3f}",
-            "with both (ms)": lambda row: f"{row['with_ms']:.3f}",
-            "ratio": lambda row: f"{row['ratio']:.3f}",
+            **{"without (ms)": number("without_ms"), "with both (ms)": number("with_ms")},
+            "ratio": number("ratio"),
         },
     )
 

@@ -7,7 +7,7 @@ some among the first k, and over these what `benchmarks.metrics.outcomes.counted
 which nothing is retrieved harm nobody.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any
 
@@ -16,26 +16,12 @@ from benchmarks.datasets import OWN, Dataset, Record
 from benchmarks.defences.contenders import Defence
 from benchmarks.forms import FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
 from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.report.table import (
-    Row,
-    Rows,
-    Table,
-    crossed,
-    grouped,
-    listed,
-    pooled,
-    ratio,
-    summed,
-)
+from benchmarks.report.table import Rows, Table, crossed, grouped, listed, pooled, ratio, shares
 from benchmarks.retrieval import OVER_FETCH, planted, retrieve
 from ragguard.embedding import Embedder
 
-SIZES = (5, 10)
-"""How many passages the generator gets."""
-
-COUNTS = (1, 5)
-"""How many texts the attacker plants for a question (M)."""
-
+SIZES = (5, 10)  # how many passages the generator gets
+COUNTS = (1, 5)  # how many texts the attacker plants for a question (M)
 _LIMIT = OVER_FETCH * max(SIZES)
 _APART = {"way of writing": WRITTEN_FORMS, "held-out form": HELD_OUT_FORMS}
 
@@ -105,16 +91,11 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
                     sorted(of_it, key=lambda row: int(row["k"])),
                     {"k": "k", "defence": "defence"},
                     "dataset",
-                    _shares(("touched", "queries"), ("removed", "passages")),
-                    order=dict.fromkeys(row["dataset"] for row in of_it),
+                    shares(("touched", "queries"), ("removed", "passages")),
                 )
 
 
-def _shares(*pairs: tuple[str, str]) -> Callable[[list[Row]], str]:
-    return lambda rows: " / ".join(ratio(*pair)(summed(rows)) for pair in pairs)
-
-
-def _clean(source: str, rows: list[Row]) -> Iterator[Table]:
+def _clean(source: str, rows: Rows) -> Iterator[Table]:
     yield listed(
         f"Clean traffic, {source}",
         sorted(pooled(rows, "k", "defence"), key=lambda row: int(row["k"])),
@@ -128,7 +109,7 @@ def _clean(source: str, rows: list[Row]) -> Iterator[Table]:
     )
 
 
-def _attacked(source: str, rows: list[Row]) -> Iterator[Table]:
+def _attacked(source: str, rows: Rows) -> Iterator[Table]:
     place = ("form", "planted", "k", "defence")
     yield listed(
         f"Attacks, all kinds, {source}",
@@ -145,7 +126,6 @@ def _attacked(source: str, rows: list[Row]) -> Iterator[Table]:
     found = (("fired", "sets"), ("poison_removed", "poison"))
     apart = {form for forms in _APART.values() for form in forms}
     ours = [row for row in rows if row["defence"].startswith("ragguard")]
-    settings = sorted({(row["planted"], row["k"]) for row in ours})
     for name, forms in {"form": set(FORMS) - apart, **_APART}.items():
         if of_forms := [row for row in ours if row["form"] in forms]:
             yield crossed(
@@ -153,8 +133,7 @@ def _attacked(source: str, rows: list[Row]) -> Iterator[Table]:
                 of_forms,
                 {"form": "form", "defence": "defence"},
                 lambda row: f"planted {row['planted']}, k = {row['k']}",
-                _shares(*found, ("benign_removed", "benign")),
-                order=[f"planted {planted}, k = {k}" for planted, k in settings],
+                shares(*found, ("benign_removed", "benign")),
             )
     for field in ("kind", "dataset"):
         yield crossed(
@@ -162,6 +141,5 @@ def _attacked(source: str, rows: list[Row]) -> Iterator[Table]:
             [row for row in rows if row["defence"] == "ragguard"],
             {field: field, "form": "form", "planted": "planted"},
             lambda row: f"k = {row['k']}",
-            lambda part: f"{_shares(*found)(part)} ({summed(part)['sets']})",
-            order=[f"k = {k}" for k in sorted({row["k"] for row in rows})],
+            lambda part: f"{shares(*found)(part)} ({sum(row['sets'] for row in part)})",
         )

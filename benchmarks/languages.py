@@ -10,12 +10,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from benchmarks.command import Data, Half, Limit, Measured, command, tracked
 from benchmarks.datasets import values
 from benchmarks.embedders import built_in
-from benchmarks.report.table import Row, Table, as_is, grouped, ratio, share, summed
+from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped, ratio, share, summed
 from benchmarks.retrieval import OVER_FETCH
 from benchmarks.samples import SETTINGS, place_of, setting_of
 from ragguard.inline.pipeline import ConformalFilter
@@ -25,7 +24,7 @@ _NEAR = 120  # characters on both sides of an answer, where no sentence ends
 _END = re.compile(r"(?<=[.!?\u0964])\s+|(?<=[\u3002\uff01\uff1f])\s*")
 
 
-def _sentence(record: Mapping[str, Any]) -> str:
+def _sentence(record: Row) -> str:
     right, false = record["correct_answer"], record["incorrect_answer"]
     for one in _END.split(record["golden"]):
         if right in one:
@@ -37,7 +36,7 @@ def _sentence(record: Mapping[str, Any]) -> str:
     return str(false)
 
 
-PLANTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+PLANTED: Mapping[str, Callable[[Row], str]] = {
     "answer": lambda record: str(record["incorrect_answer"]),
     "sentence": _sentence,
     "paragraph": lambda record: str(
@@ -47,15 +46,12 @@ PLANTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 """What stands behind the question."""
 
 
-def _without_marks(text: str) -> str:
-    parts = unicodedata.normalize("NFD", text)
-    return "".join(one for one in parts if unicodedata.category(one) != "Mn")
-
-
 DISGUISES: Mapping[str, Callable[[str], str]] = {
     "spaced": " ".join,
     "zero-width": "\u200b".join,
-    "without marks": _without_marks,
+    "without marks": lambda text: "".join(
+        sign for sign in unicodedata.normalize("NFD", text) if unicodedata.category(sign) != "Mn"
+    ),
     "swapped": lambda text: re.sub("(....)(.)(.)", r"\1\3\2", text),
     "with gaps": lambda text: re.sub("(.........).", r"\1", text),
 }
@@ -63,13 +59,8 @@ DISGUISES: Mapping[str, Callable[[str], str]] = {
 fifth, and every tenth left out."""
 
 
-def measured(
-    records: Sequence[Mapping[str, Any]], half: int, limit: int | None = None
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for every language and setting: clean sets that lost a passage, or the right one.
-
-    And, as `found`, attacked sets that lost the planted text, by what was planted.
-    """
+def measured(records: Sequence[Row], half: int, limit: int | None = None) -> Iterator[Row]:
+    """Yield a row a language and setting; `found` are attacked sets that lost what was planted."""
     guard, by_language = ConformalFilter(built_in()), grouped(records, "language")
 
     def dropped(query: str, texts: Sequence[str], k: int) -> list[str]:
@@ -77,9 +68,8 @@ def measured(
         return [text for text, flag in zip(texts, flagged, strict=False) if flag]
 
     for (language,), of_it in tracked(by_language.items(), "languages"):
-        for setting in SETTINGS:
+        for k, below in SETTINGS:
             counts: Counter[str] = Counter()
-            k, below = setting
             most = OVER_FETCH * k if below else k
             for place, record in enumerate(of_it[half::2][:limit]):
                 query, at = record["question"], place % k
@@ -88,21 +78,21 @@ def measured(
                 lost = record["golden"] in gone
                 counts.update(queries=1, touched=bool(gone), right_page_lost=lost)
                 planted = {kind: f"{query} {text(record)}" for kind, text in PLANTED.items()}
-                for name, disguise in DISGUISES.items():
-                    planted[name] = f"{disguise(query)} {_sentence(record)}"
+                false = _sentence(record)
+                planted |= {kind: f"{put(query)} {false}" for kind, put in DISGUISES.items()}
                 for kind, text in planted.items():
                     attacked = [*texts[:at], text, *texts[at:]][:most]
                     counts[kind] += text in dropped(query, attacked, k)
             yield {
-                **{"language": language, **place_of(setting)},
+                **{"language": language, **place_of((k, below))},
                 **{name: counts[name] for name in ("queries", "touched", "right_page_lost")},
                 "found": {kind: counts[kind] for kind in (*PLANTED, *DISGUISES)},
             }
 
 
-def tables(sections: Mapping[str, Any]) -> list[Table]:
-    """Return the tables of a result; what is found is counted over all settings."""
-    rows: list[Row] = sections["languages"]
+def tables(sections: Sections) -> Iterator[Table]:
+    """Yield the tables of a result; what is found is counted over all settings."""
+    rows: Rows = sections["languages"]
     kinds = {**{kind: f"the {kind}" for kind in PLANTED}, **{kind: kind for kind in DISGUISES}}
     clean, attacked = [], []
     for (language,), of in {**grouped(rows, "language"), ("all",): rows}.items():
@@ -114,10 +104,8 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
         found = {kind: sum(one["found"][kind] for one in of) for kind in kinds}
         shown = {said: share(found[kind], total["queries"]) for kind, said in kinds.items()}
         attacked.append({"language": language, **shown})
-    return [
-        as_is("Languages: clean queries touched", clean),
-        as_is("Languages: planted text found", attacked),
-    ]
+    yield as_is("Languages: clean queries touched", clean)
+    yield as_is("Languages: planted text found", attacked)
 
 
 @command(tables)

@@ -11,9 +11,8 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from benchmarks.datasets import Record, load_folder
 from benchmarks.embedders import built_in
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.query_forms import as_given, planted_first
-from benchmarks.report.table import Table, crossed, share
+from benchmarks.report.table import Sections, Table, crossed, shares
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder, HashedEmbedder
 from ragguard.inline.pipeline import ConformalFilter
@@ -30,6 +29,7 @@ from ragguard.passage import Passage
 
 _K = 5
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
+_KINDS = {"stored": "Stored in other ways", "query": "Put in other ways", "size": "Fewer passages"}
 _TITLES = ("title", "what_is")
 
 
@@ -91,34 +91,21 @@ QUERIES: Mapping[str, Callable[[str], str]] = {
 }
 """How a query is put, by name."""
 
-SIZES = (1, 2, 3, 5)
-"""How many passages are retrieved."""
+SIZES = (1, 2, 3, 5)  # how many passages are retrieved
 
 
 def _small(asked: str) -> str:
     return asked[:1].lower() + asked[1:]
 
 
-def ways() -> Iterator[tuple[str, str, Callable[[RetrievedSet], RetrievedSet]]]:
-    """Yield kind and name of what is done to a set, and that."""
+def ways(one: RetrievedSet) -> Iterator[tuple[str, str, RetrievedSet]]:
+    """Yield a set as it becomes in each way, with the way's kind and name."""
     for name, stored in LAYOUTS.items():
-        yield "stored", name, partial(_stored, stored)
+        yield "stored", name, replace(one, texts=tuple(map(stored, one.texts)))
     for name, put in QUERIES.items():
-        yield "query", name, partial(_put, put)
+        yield "query", name, replace(one, question=put(one.question))
     for size in SIZES:
-        yield "size", f"{size}", partial(_first, size)
-
-
-def _stored(stored: Callable[[str], str], one: RetrievedSet) -> RetrievedSet:
-    return replace(one, texts=tuple(map(stored, one.texts)))
-
-
-def _put(put: Callable[[str], str], one: RetrievedSet) -> RetrievedSet:
-    return replace(one, question=put(one.question))
-
-
-def _first(size: int, one: RetrievedSet) -> RetrievedSet:
-    return one.first(size)
+        yield "size", f"{size}", one.first(size)
 
 
 def counted(one: RetrievedSet, judge: ConformalFilter, attacked: bool) -> bool:
@@ -147,18 +134,14 @@ def groups(
         yield said, True, [one for one in found if one.poisoned[:_K].any()]
 
 
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    for kind, said in (
-        ("stored", "Stored in other ways"),
-        ("query", "Put in other ways"),
-        ("size", "Fewer passages"),
-    ):
+def tables(sections: Sections) -> Iterator[Table]:
+    for kind, said in _KINDS.items():
         yield crossed(
             f"{said}: clean sets touched, and planted texts found",
             [row for row in sections["layouts"] if row["kind"] == kind],
             {kind: "way"},
             lambda row: row["texts"] + (", found" if row["attacked"] else ", touched"),
-            lambda rows: share(rows[0]["reached"], rows[0]["sets"]),
+            shares(("reached", "sets")),
         )
 
 
@@ -168,9 +151,8 @@ def main(data: Data, limit: Limit = None) -> Measured:
     records = [record for one in datasets for record in one.report]
     rows, judge = Counts("sets", "reached"), ConformalFilter(HashedEmbedder())
     for texts, attacked, sets in tracked(list(groups(data, records, built_in())), "layouts"):
-        for kind, name, done in ways():
-            place = {"kind": kind, "way": name, "texts": texts, "attacked": attacked}
-            for one in map(done, sets):
-                if not attacked or one.poisoned[:_K].any():
-                    rows.add(place, {"sets": 1, "reached": counted(one, judge, attacked)})
+        for kind, name, one in chain.from_iterable(zip(*map(ways, sets), strict=True)):
+            if not attacked or one.poisoned[:_K].any():
+                place = {"kind": kind, "way": name, "texts": texts, "attacked": attacked}
+                rows.add(place, {"sets": 1, "reached": counted(one, judge, attacked)})
     return {"layouts": rows.rows()}, datasets

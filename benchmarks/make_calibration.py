@@ -25,8 +25,7 @@ from ragguard.inline.conformal import lifted
 from ragguard.inline.features.manner import MannerModel
 from ragguard.inline.scoring import DETECTORS, SCORER, Scorer, nonconformity
 
-Weigh = Callable[[Floats], Floats]
-"""From the signals (k, s) of a set to the suspicions (k,) of its passages."""
+Weigh = Callable[[Floats], Floats]  # signals (k, s) of a set -> suspicions (k,) of its passages
 
 SIZES = (5, 10, 20, 50)
 _SOURCE = (
@@ -43,10 +42,7 @@ def calibrate(
     weigh: Sequence[Weigh],
     manners: Sequence[MannerModel],
 ) -> Iterator[dict[str, Any]]:
-    """Yield one calibration for every size, without and with reference passages.
-
-    `weigh` and `manners` are of models that have not seen each fold.
-    """
+    """Yield a calibration a size, without and with reference, by models without each fold."""
     ranked = [
         (position % FOLDS, retrieve(record, embedder, OVER_FETCH * max(SIZES)))
         for embedder in embedders
@@ -95,9 +91,7 @@ def compared(made: Sequence[dict[str, Any]]) -> Table:
     lines = []
     for one in made:
         line = {"size": one["size"], "reference": one["with_reference"]}
-        if (other := shipped.get((one["size"], one["with_reference"]))) is None:
-            continue
-        gaps = []
+        other, gaps = shipped[one["size"], one["with_reference"]], []
         for name in ("scores", "passage_scores"):
             same = len(one[name]) == len(other[name])
             gaps.append(np.abs(np.subtract(one[name], other[name])).max() if same else np.nan)

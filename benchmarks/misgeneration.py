@@ -10,19 +10,18 @@ the scope did not reach cannot be found: it counts as false negative, and enters
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import mean
-from typing import Any
 
 import numpy as np
 
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.metrics.matching import says
-from benchmarks.report.table import Rows
+from benchmarks.report.table import Row, Rows, summed
 from ragguard.attribution import Attribution
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.embedding import HashedEmbedder
@@ -103,70 +102,58 @@ def outcome(event: Event, attribution: Attribution) -> dict[str, int]:
     }
 
 
-@dataclass
-class Tally:
-    """Counts over the events of one stratum."""
+def row(events: Rows) -> Row:
+    """Return the measures of attacks: DACC is a mean over events, the others over all texts.
 
-    accuracy: list[float] = field(default_factory=list)
-    scope: list[int] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    causes: Counter[str] = field(default_factory=Counter)
+    "fnr" counts all planted texts, "fnr_stating" those that state the wrong answer word for word:
+    for some the model that was to write them refused or told the truth.
+    """
+    n, causes = summed(events), Counter(event["cause"] for event in events)
+    recall = n["found"] / n["poison"]
+    return {
+        "events": len(events),
+        "dacc": rounded(mean(event["accuracy"] for event in events)),
+        "fpr": rounded(n["wronged"] / max(1, n["wronged"] + n["spared"])),
+        "fnr": rounded(1.0 - recall),
+        "fnr_stating": rounded(1.0 - n["found_stating"] / n["stating"]),
+        "precision": rounded(n["found"] / max(1, n["found"] + n["wronged"])),
+        "recall": rounded(recall),
+        "missed_by_scope": rounded(n["out_of_scope"] / n["poison"]),
+        "scope": rounded(n["scope"] / len(events)),
+        "causes": {cause: causes[cause] for cause in _CAUSES},
+    }
 
-    def add(self, event: Event, attribution: Attribution) -> None:
-        """Count one attribution."""
-        n, scores = outcome(event, attribution), attribution.scores
-        stating = {text for text in event.poison if says(text, event.wrong)}
-        self.accuracy.append((n["found"] + n["spared"]) / max(1, sum(n.values())))
-        self.scope.append(attribution.scope_size)
-        self.causes[attribution.cause] += 1
-        self.counts.update(
-            n,
-            poison=len(event.poison),
-            stating=len(stating),
-            found_stating=sum(s.responsible and s.passage.text in stating for s in scores),
-            blamed=bool(attribution.responsible),
-        )
 
-    def row(self) -> dict[str, Any]:
-        """Return the measures of attacks: DACC is a mean over events, the others over all texts.
-
-        "fnr" counts all planted texts, "fnr_stating" those that state the wrong answer word for
-        word: for some the model that was to write them refused or told the truth.
-        """
-        n = self.counts
-        recall = n["found"] / n["poison"]
-        return {
-            "events": len(self.accuracy),
-            "dacc": rounded(mean(self.accuracy)),
-            "fpr": rounded(n["wronged"] / max(1, n["wronged"] + n["spared"])),
-            "fnr": rounded(1.0 - recall),
-            "fnr_stating": rounded(1.0 - n["found_stating"] / n["stating"]),
-            "precision": rounded(n["found"] / max(1, n["found"] + n["wronged"])),
-            "recall": rounded(recall),
-            "missed_by_scope": rounded(n["out_of_scope"] / n["poison"]),
-            "scope": rounded(mean(self.scope)),
-            "causes": {cause: self.causes[cause] for cause in _CAUSES},
-        }
-
-    def blamed(self) -> dict[str, Any]:
-        """Return how many events there are, and the share in which anything is blamed."""
-        events = len(self.accuracy)
-        return {"events": events, "blamed": rounded(self.counts["blamed"] / events)}
+def blamed(events: Rows) -> Row:
+    """Return how many events there are, and the share in which anything is blamed."""
+    return {"events": len(events), "blamed": rounded(summed(events)["blamed"] / len(events))}
 
 
 class Outcomes:
-    """What was found in events, counted stratum by stratum."""
+    """What was found in events, stratum by stratum."""
 
     def __init__(self) -> None:
-        self._tallies: defaultdict[tuple[tuple[str, str], ...], Tally] = defaultdict(Tally)
+        self._events: defaultdict[tuple[tuple[str, str], ...], Rows] = defaultdict(list)
 
     def add(self, event: Event, found: Attribution, **stratum: str) -> None:
-        """Count one attribution in the row of these columns."""
-        self._tallies[tuple(stratum.items())].add(event, found)
+        """Add what was found in one event to the row of these columns."""
+        n = outcome(event, found)
+        stating = {text for text in event.poison if says(text, event.wrong)}
+        counts = {
+            **n,
+            "accuracy": (n["found"] + n["spared"]) / max(1, sum(n.values())),
+            "poison": len(event.poison),
+            "stating": len(stating),
+            "found_stating": sum(s.responsible and s.passage.text in stating for s in found.scores),
+            "blamed": bool(found.responsible),
+            "scope": found.scope_size,
+            "cause": found.cause,
+        }
+        self._events[tuple(stratum.items())].append(counts)
 
-    def rows(self, values: Callable[[Tally], dict[str, Any]] = Tally.row) -> Rows:
-        """Return a row for each stratum: its columns, and what is made of its tally."""
-        return [{**dict(key), **values(tally)} for key, tally in self._tallies.items()]
+    def rows(self, values: Callable[[Rows], Row] = row) -> Rows:
+        """Return a row for each stratum: its columns, and what is made of its events."""
+        return [{**dict(key), **values(events)} for key, events in self._events.items()]
 
 
 def rounded(value: float) -> float:
@@ -177,10 +164,7 @@ def rounded(value: float) -> float:
 def selected(
     folder: Path | None, limit: int | None, half: int = 1
 ) -> Iterator[tuple[str, Sequence[Record], KnowledgeBase]]:
-    """Yield (name, records, knowledge base) of the folder's datasets and of the project's own.
-
-    Half 1 are the odd records, which are reported, and 0 the even.
-    """
+    """Yield (name, records, knowledge base) of a half of each dataset, and of the whole own one."""
     for data in [] if folder is None else load_folder(folder):
         if data.kinds:
             texts = dict.fromkeys(text for record in data.records for text in record.hits)

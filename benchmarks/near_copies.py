@@ -9,16 +9,16 @@ The cost is the least processor time of twelve rounds, with 100,000 entries.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from random import Random
 from statistics import median
 from string import ascii_lowercase
 from time import thread_time
-from typing import Any
 
 from benchmarks.command import Choose, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.report.table import Rows, Table, listed, ratio
+from benchmarks.report.table import Rows, Sections, Table, listed, number, ratio
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.content import content_key
 from ragguard.inline.fingerprints import signature
@@ -33,14 +33,14 @@ _ENTRIES, _ROUNDS = 100_000, 12
 _LEET = {"a": "4@", "e": "3", "i": "1!", "o": "0", "s": "5$", "t": "7"}
 _CUT = (0.5, 0.9)  # of the text is left at the other border
 
-Edit = Callable[[str, str, Random], str | None]
-"""Edits a text, which it may mix with an honest page; None where there is nothing to edit."""
+Edit = Callable[[str, str, Random], str]
+"""Edits a text, which it may mix with an honest page; the same where there is nothing to edit."""
 
 
-def _typo(text: str, _: str, draw: Random) -> str | None:
+def _typo(text: str, _: str, draw: Random) -> str:
     places = [place for place, letter in enumerate(text) if letter.isalpha()]
     if not places:
-        return None
+        return text
     place = draw.choice(places)
     others = ascii_lowercase.replace(text[place].lower(), "")
     wrong = draw.choice(["", text[place] * 2, draw.choice(others)])
@@ -58,10 +58,10 @@ def _doubled(text: str, _: str, draw: Random) -> str:
     return " ".join([*words[: place + 1], *words[place:]])
 
 
-def _swapped(text: str, _: str, draw: Random) -> str | None:
+def _swapped(text: str, _: str, draw: Random) -> str:
     parts = sentences(text)
     if len(parts) < 2:
-        return None
+        return text
     place = draw.randrange(len(parts) - 1)
     parts[place : place + 2] = parts[place + 1], parts[place]
     return " ".join(parts)
@@ -83,10 +83,6 @@ def _border(text: str, page: str, draw: Random) -> str:
     return " ".join([*words[-kept:], *others[:rest]])
 
 
-def _overlap(text: str, page: str, draw: Random) -> str:
-    return f"{page[-20:]} {text}" if draw.random() < 0.5 else f"{text} {page[:20]}"
-
-
 EDITS: Mapping[str, Edit] = {
     "one word appended": lambda text, _, draw: f"{text} {draw.choice(['indeed', 'today'])}",
     "list number in front": lambda text, _, draw: f"{draw.randint(1, 20)}. {text}",
@@ -96,7 +92,9 @@ EDITS: Mapping[str, Edit] = {
     "leet": _leet,
     "doubled word": _doubled,
     "swapped sentences": _swapped,
-    "overlap of 20 characters": _overlap,
+    "overlap of 20 characters": lambda text, page, draw: (
+        f"{page[-20:]} {text}" if draw.random() < 0.5 else f"{text} {page[:20]}"
+    ),
     "inside a page": lambda text, page, _: f"{page} {text} {page}",
 }
 
@@ -134,14 +132,13 @@ def _edited(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
     for kind, texts in _planted(record):
         cleared = [*record.hits[: MIN_SCOPE - _PLANTED], *record.poison[kind][_BLAMED:_PLANTED]]
         for text in texts:
-            keys = {content_key(text)}
             for part, others in (("edited", []), ("edited, others cleared", cleared)):
                 index = _index([text], others)
                 for name, edit in EDITS.items():
                     copy = edit(text, draw.choice(record.hits), draw)
-                    if copy is not None and copy != text:
-                        held = index.find([copy])[0] is not None or content_key(copy) in keys
-                        yield part, name, held
+                    if copy != text:
+                        same = content_key(copy) == content_key(text)
+                        yield part, name, same or index.find([copy])[0] is not None
 
 
 def _honest(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
@@ -186,6 +183,15 @@ def _says_again(page: str, other: str) -> bool:
     return numbers <= other_numbers or other_numbers <= numbers
 
 
+def seconds(call: Callable[[], object], *, new: bool) -> float:
+    """Return the processor time of a call; where texts are `new`, none was read before."""
+    if new:
+        forget_all()
+    began = thread_time()
+    call()
+    return thread_time() - began
+
+
 def cost(datasets: Sequence[Dataset]) -> Rows:
     """Return rows of milliseconds a set of ten passages takes more with so many entries."""
     records = [record for data in datasets for record in data.records]
@@ -201,16 +207,12 @@ def cost(datasets: Sequence[Dataset]) -> Rows:
     sets = [texts for texts in hits if len(texts) == _FIRST]
     characters = median(sum(map(len, texts)) for texts in sets)
 
-    def timed(texts: Sequence[str], *, new: bool) -> float:
-        if new:
-            forget_all()
-        began = thread_time()
-        held.find(texts)
-        return thread_time() - began
-
     rows = []
     for passages, new in (("new", True), ("read before", False)):
-        best = sorted(min(timed(texts, new=new) for _ in range(_ROUNDS)) for texts in sets)
+        best = sorted(
+            min(seconds(partial(held.find, texts), new=new) for _ in range(_ROUNDS))
+            for texts in sets
+        )
         p50, p95 = 1000.0 * median(best), 1000.0 * best[int(0.95 * len(best))]
         row = {"passages": passages, "entries": len(held.copies), "sets": len(sets)}
         row |= {"characters": characters, "p50_ms": p50, "p95_ms": p95, "bytes": held.copies.nbytes}
@@ -218,7 +220,7 @@ def cost(datasets: Sequence[Dataset]) -> Rows:
     return rows
 
 
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+def tables(sections: Sections) -> Iterator[Table]:
     yield listed(
         "What quarantine holds back besides the very same text",
         sorted(sections["near_copies"], key=lambda row: str(row["part"])),
@@ -229,8 +231,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         sections["near_copies_cost"],
         {
             **{"passages": "passages", "entries": "entries"},
-            "p50 (ms)": lambda row: f"{row['p50_ms']:.3f}",
-            "p95 (ms)": lambda row: f"{row['p95_ms']:.3f}",
+            **{"p50 (ms)": number("p50_ms"), "p95 (ms)": number("p95_ms")},
             "index (MB)": lambda row: f"{row['bytes'] / 1e6:.0f}",
         },
     )

@@ -10,6 +10,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from benchmarks.command import script
+
 PICTURE = Path(__file__).parents[1] / "docs" / "demo.svg"
 
 _COLUMNS = 88
@@ -32,6 +34,7 @@ def excerpt(printed: str) -> str:
     return _DURATION.sub("", "\n".join(shown).rstrip())
 
 
+@script
 def main() -> None:
     """Run the demo and draw."""
     printed = subprocess.run(
@@ -46,7 +49,3 @@ def main() -> None:
     drawn = console.export_svg(title="ragguard demo (excerpt)", unique_id="ragguard")
     # Rich names fonts on somebody else's server; a picture loads nothing.
     PICTURE.write_text(re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.S), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

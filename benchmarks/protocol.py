@@ -4,7 +4,19 @@ Kim, Lee and Koo (2025), Section 5: every question comes with 5 benign passages 
 questions), the golden one first, and with 1, 2, 4 or 6 times as many poisoned ones, all of which
 are retrieved. So poison is nearly always the majority, which is what RAGDefender was made for. Of
 the sets with texts of all writers it is noted, with the built-in embedder, whether the published
-package follows the paper there (`benchmarks.peers`).
+package follows the paper there.
+
+Our preset follows the paper; the package counts passages in another way.
+
+- Single-hop (Eq. 1): it looks for the top terms, which are in lower case, inside of words and in
+  the letters as given.
+- Multi-hop (Eq. 3): either factor is enough for it, not both; a passage's similarity to itself
+  counts; medians are the lower middle; the medians' threshold lies halfway to the mean; and the
+  count is turned round where the mean is not below the median.
+
+Isolation (Eq. 4 to 7) is the same. A set follows the paper if the package counts what the equation
+gives there. The paper names no stop words: the package takes scikit-learn's, the preset our own,
+and Eq. 1 is computed with the former.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,15 +27,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import command, peers
+from benchmarks import command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import MULTI_HOP, Defence, all_defences
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.report.table import Row, Rows, Table, as_is, grouped, pooled
+from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped, pooled
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
+from ragguard.embedding.vectors import similarity_matrix
 from ragguard.errors import InvalidInputError
+from ragguard.inline.ragdefender.grouping import clustering_count, concentration_count, tfidf_terms
 
 _OURS = ("ragguard", "ragguard 3x")
 _DEFENCES = (*_OURS, "paper", "package")
@@ -73,6 +87,22 @@ def poisoned_set(
     return RetrievedSet(record.question, texts, rows, poisoned, golden), len(shown)
 
 
+def follows(retrieved: RetrievedSet, *, multi_hop: bool) -> bool:
+    """Return True if the package counts as many adversarial passages as the paper's equation."""
+    import torch
+    from ragdefender import grouping  # type: ignore[import-untyped, unused-ignore]
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    texts, rows = list(retrieved.texts), np.ascontiguousarray(retrieved.embeddings)
+    if multi_hop:
+        theirs = grouping.ConcentrationBasedGrouping(None)
+        ours = concentration_count(similarity_matrix(rows))
+    else:
+        terms = [tfidf_terms(text, ENGLISH_STOP_WORDS) for text in texts]
+        theirs, ours = grouping.ClusteringBasedGrouping(None), clustering_count(rows, terms)
+    return bool(theirs.estimate_n_adv(texts, embeddings=torch.from_numpy(rows)) == ours)
+
+
 def run(
     datasets: Sequence[Dataset],
     embedders: Sequence[Embedder],
@@ -83,25 +113,30 @@ def run(
     packaged = any(defence.name.startswith("package") for defence in defences)
     kinds = (*_WRITERS, TOGETHER)
     for embedder, dataset in product(embedders, datasets):
-        benign = BENIGN[dataset.name]
-        hops = dataset.name in MULTI_HOP
-        for record in command.tracked(dataset.report, dataset.name):
+        name, benign = dataset.name, BENIGN[dataset.name]
+        for record in command.tracked(dataset.report, name):
             for kind, form, ratio in product(kinds, forms, RATIOS):
                 texts = texts_of(record, kind, form)[: ratio * benign]
                 if len(texts) < ratio * benign:
                     continue
                 shown, k = poisoned_set(record, embedder, benign, texts)
-                place = dict(
-                    zip(_PLACE, (dataset.name, kind, form, ratio, embedder.name), strict=True)
-                )
-                looked_at = packaged and embedder is embedders[0] and kind == TOGETHER
-                follows = peers.follows(shown.first(k), multi_hop=hops) if looked_at else None
+                place = dict(zip(_PLACE, (name, kind, form, ratio, embedder.name), strict=True))
+                place["follows"] = None
+                if packaged and embedder is embedders[0] and kind == TOGETHER:
+                    place["follows"] = follows(shown.first(k), multi_hop=name in MULTI_HOP)
                 for defence in defences:
-                    key = {**place, "follows": follows, "defence": defence.name}
+                    key = {**place, "defence": defence.name}
                     found.add(key, {**counted(defence, shown, k), "questions": 1})
     places = ([dataset.name for dataset in datasets], kinds, forms, RATIOS)
     order = dict(zip(_PLACE, places, strict=False))
     return sorted(found.rows(), key=lambda row: [at.index(row[name]) for name, at in order.items()])
+
+
+def peers(dataset: str) -> tuple[str, str]:
+    """Return the names of our preset and of the package as they are meant for a dataset."""
+    if dataset in MULTI_HOP:
+        return "paper concentration", "package multi_hop"
+    return "paper clustering", "package single_hop"
 
 
 def compared(rows: Sequence[Row]) -> Rows:
@@ -114,7 +149,7 @@ def compared(rows: Sequence[Row]) -> Rows:
     out = []
     for key, cell in grouped(rows, *_PLACE).items():
         by_name = {row["defence"]: row for row in pooled(cell, "defence")}
-        names = dict(zip(_DEFENCES, (*_OURS, *peers.both(key[0])), strict=True))
+        names = dict(zip(_DEFENCES, (*_OURS, *peers(key[0])), strict=True))
         shares = {
             label: (row["poison_removed"] / row["poison"], row["benign_removed"] / row["benign"])
             for label, name in names.items()
@@ -122,10 +157,8 @@ def compared(rows: Sequence[Row]) -> Rows:
         }
         found = dict(zip(_PLACE, key, strict=True))
         found["questions"] = by_name[names["paper"]]["questions"]
-        for label in names:
-            known = shares.get(label, (None, None))
-            for what, value in zip(_MEASURES, known, strict=True):
-                found[f"{label}: {what}"] = None if value is None else round(value, 4)
+        for label, (at, what) in product(names, enumerate(_MEASURES)):
+            found[f"{label}: {what}"] = round(shares[label][at], 4) if label in shares else None
         detected, lost = shares["paper"]
         for name in _OURS:
             margin = min(shares[name][0] - detected, lost - shares[name][1])
@@ -135,8 +168,8 @@ def compared(rows: Sequence[Row]) -> Rows:
     return out
 
 
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield for every form means by ratio and by kind, and the worst cell; then of our preset."""
+def tables(sections: Sections) -> Iterator[Table]:
+    """Yield for every form means and the worst cell, and then our preset beside the package."""
     for (form,), rows in grouped(sections["cells"], "form").items():
         title = f"RAGDefender's protocol, form {form}"
         for name, field in (("poisoned : benign", "ratio"), ("texts", "kind")):
@@ -145,7 +178,29 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         worst = min(rows, key=lambda row: float(row["ragguard: margin"]))
         place = ", ".join(str(worst[name]) for name in _PLACE if name != "form")
         yield _means(f"{title}, worst cell", "cell", {place: [worst]})
-    yield from peers.tables(sections)
+    looked_at = [row for row in sections.get("defences", ()) if row.get("follows") is not None]
+    followed = [row for row in looked_at if row["follows"]]
+    for sets, rows in (("all", looked_at), ("where the package follows the paper", followed)):
+        if lines := [_between(*cell) for cell in beside_package(rows)]:
+            yield as_is(f"RAGDefender, our preset and the package: sets, {sets}", lines)
+
+
+def beside_package(rows: Sequence[Row]) -> Iterator[tuple[tuple[Any, ...], Row, Row]]:
+    """Yield (dataset, form, ratio) with the counts of the preset and of the package."""
+    for cell, part in grouped(rows, "dataset", "form", "ratio").items():
+        by_name = {row["defence"]: row for row in pooled(part, "defence")}
+        preset, package = (by_name[name] for name in peers(cell[0]))
+        yield cell, preset, package
+
+
+def _between(cell: tuple[Any, ...], preset: Row, package: Row) -> Row:
+    line = dict(zip(("data", "form", "poisoned : benign"), cell, strict=True))
+    line["sets"] = preset["questions"]
+    for what in ("poison", "benign"):
+        one, two = (100 * row[f"{what}_removed"] / row[what] for row in (preset, package))
+        line[f"{what} removed: preset / package, %"] = f"{one:.1f} / {two:.1f}"
+        line[f"{what}: points between"] = f"{one - two:+.1f}"
+    return line
 
 
 def _means(title: str, name: str, parts: Mapping[str, Sequence[Row]]) -> Table:

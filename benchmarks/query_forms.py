@@ -8,12 +8,10 @@ line that says where a page comes from, and for honest pages that carry the ques
 the gate's line counts as removed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import cycle, product
+from itertools import compress, cycle, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,9 +21,9 @@ from benchmarks.datasets.repeating import annotated, key_words, manual_pages
 from benchmarks.embedders import built_in, nearest
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.report.table import Row, Rows, Table, as_is, grouped, listed, share
+from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped, listed, shares
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from benchmarks.samples import COUNTS, SETTINGS, Bools, Scored, place_of, setting_of
+from benchmarks.samples import COUNTS, SETTINGS, Scored, place_of, setting_of
 from ragguard.embedding import Embedder
 from ragguard.inline.tokens import tokenize_query
 
@@ -50,23 +48,20 @@ _CARRIED: Mapping[str, Callable[[str, str], str]] = {
 
 
 def unranked(
-    question: str, texts: Sequence[str], golden: Bools, poisoned: Bools | None = None
+    question: str, texts: Sequence[str], right: Container[str], planted: int = 0
 ) -> RetrievedSet:
     """Return texts as a set, in the order in which they stand, with nothing for vectors."""
-    none = np.zeros(len(texts), dtype=bool)
-    vectors = np.zeros((len(texts), 1), dtype=np.float32)
-    return RetrievedSet(
-        question, tuple(texts), vectors, none if poisoned is None else poisoned, golden
-    )
+    rows, poisoned = np.zeros((len(texts), 1), np.float32), np.arange(len(texts)) < planted
+    golden = np.array([text in right for text in texts], dtype=bool)
+    return RetrievedSet(question, tuple(texts), rows, poisoned, golden)
 
 
 def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
     """Yield the records of a file, with their form, in the order in which their hits stand."""
     for value in values(folder, name):
         texts = list(dict.fromkeys(hit["text"] for hit in value["hits"]))
-        right = np.array([text == value.get("golden", texts[0]) for text in texts])
         form = value.get("form") or value.get("language", "")
-        yield form, unranked(value["question"], texts, right)
+        yield form, unranked(value["question"], texts, [value.get("golden", texts[0])])
 
 
 def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator[RetrievedSet]:
@@ -85,16 +80,15 @@ def looked_up(
 ) -> Iterator[RetrievedSet]:
     """Yield what is found among pages for each query, its right page marked."""
     for question, page, texts in zip(asked, right, nearest(asked, pages, _HITS), strict=True):
-        yield unranked(question, texts, np.array([text == page for text in texts]))
+        yield unranked(question, texts, [page])
 
 
 def planted_first(
     clean: RetrievedSet, text: str, form: Callable[[str, str], str] = FORMS["prepend"]
 ) -> RetrievedSet:
     """Return a set with a text at its top, with the query in a form; it was written for another."""
-    texts = (form(clean.question, text), *clean.texts)
-    first = np.arange(len(texts)) == 0
-    return unranked(clean.question, texts, np.append(False, clean.golden), first)
+    right = set(compress(clean.texts, clean.golden))
+    return unranked(clean.question, (form(clean.question, text), *clean.texts), right, 1)
 
 
 def behind_a_line(found: RetrievedSet, *, planted_alone: bool = False) -> RetrievedSet:
@@ -143,7 +137,7 @@ def counted(kind: str, group: str, planted_texts: int, sets: Sets) -> Rows:
             if planted_texts and not one.poisoned[: setting[0]].any():
                 continue
             scored = Scored(one, setting)
-            counts = {"sets": 1, "expected": int(scored.expected is not None)}
+            counts = {"sets": 1, "expected": scored.expected is not None}
             for way, lowered in zip(_WAYS, (None, scored.expected), strict=True):
                 counts[f"fired_{way}"], counts[f"hit_{way}"] = scored.fires(lowered)
             rows.add(place, counts)
@@ -191,14 +185,12 @@ def report_groups(
         yield "attack", said, 1, every[form]
         yield "attack", f"{said}, behind a line", 1, list(map(behind_a_line, every[form]))
         yield "attack", f"{said}, behind a line as no other", 1, alone
-    under = manual_pages()
-    right = {heading: page for page, heading in under.items() if heading}
-    manual = list(looked_up(list(under), list(right), list(right.values())))
+    headings = manual_pages()
+    pages, right = list(headings), {heading: page for page, heading in headings.items() if heading}
+    manual = list(looked_up(pages, list(right), list(right.values())))
     yield "clean", _MANUAL, 0, manual
     yield "attack", _MANUAL, 1, list(map(planted_first, manual, cycle(texts)))
-    every_third = list(under)[::3]
-    keys = dict(zip(every_third, key_words(list(under))[::3], strict=True))
-    yield "clean", _KEYS, 0, list(looked_up(list(under), list(keys.values()), list(keys)))
+    yield "clean", _KEYS, 0, list(looked_up(pages, key_words(pages)[::3], pages[::3]))
     for group, clean, with_poison in _annotated(folder, 1, texts):
         yield "clean", group, 0, clean
         yield "attack", group, 1, with_poison
@@ -220,13 +212,13 @@ def _annotated(
         yield name, clean, attacked
 
 
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+def tables(sections: Sections) -> Iterator[Table]:
     yield listed(
         "Queries touched / planted texts found, by how much less expected repetition says",
         [row for row in sections["expected_offset"] if not row["with_reference"]],
         {
             **{"queries": "group", "setting": setting_of, "sets": "sets"},
-            **{f"{nats:g} nats": partial(_touched_and_found, nats) for nats in OFFSETS},
+            **{f"{nats:g} nats": _touched_and_found(f"{nats:g}") for nats in OFFSETS},
         },
     )
     for title, kind, value in (
@@ -241,15 +233,15 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
                 continue
             planted_texts = {"planted": count} if kind == "attack" else {}
             sets = {"sets": rows[-1]["sets"], "expected in": rows[-1]["expected"]}
-            both = [[share(row[f"{value}_{way}"], row["sets"]) for way in _WAYS] for row in rows]
-            cells = {setting_of(row): " / ".join(of) for row, of in zip(rows, both, strict=True)}
+            both = shares(*((f"{value}_{way}", "sets") for way in _WAYS))
+            cells = {setting_of(row): both([row]) for row in rows}
             lines.append({"queries": group, **planted_texts, **sets, **cells})
         yield as_is(title, lines)
 
 
-def _touched_and_found(nats: float, row: Row) -> str:
-    found = share(row[f"found_{nats:g}"], row["attacked"])
-    return f"{share(row[f'touched_{nats:g}'], row['sets'])} / {found}"
+def _touched_and_found(nats: str) -> Callable[[Row], str]:
+    both = shares((f"touched_{nats}", "sets"), (f"found_{nats}", "attacked"))
+    return lambda row: both([row])
 
 
 @command(tables)

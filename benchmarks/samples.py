@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,26 +24,15 @@ from ragguard.inline.features.manner import MannerModel
 from ragguard.inline.normalize.frame import without_labels
 from ragguard.inline.page_form import repeats_as_expected
 from ragguard.inline.scoring import EXPECTED, repeating, suspicions
-from ragguard.inline.tokens import (
-    TokenizedPassage,
-    TokenizedQuery,
-    tokenize_passages,
-    tokenize_query,
-)
+from ragguard.inline.tokens import TokenizedPassage, tokenize_passages, tokenize_query
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Setting = tuple[int, bool]
-"""How many passages are judged, and whether those below are given as well."""
+Setting = tuple[int, bool]  # passages that are judged, and whether those below are given as well
 
 SETTINGS: tuple[Setting, ...] = ((5, False), (5, True), (10, False), (10, True))
-
-ALPHA = 0.01
-"""Share of the clean queries that may be touched."""
-
-COUNTS = (1, 5)
-"""How many texts are planted."""
-
+ALPHA = 0.01  # share of the clean queries that may be touched
+COUNTS = (1, 5)  # how many texts are planted
 _EVERY_FORM = ("poisonedrag", "blind")  # kinds of attack; the others are planted in two forms
 _ONE_OF_THREE = "simpleqa"  # the largest set, thinned so that it does not decide alone
 _CLEAN_WEIGHT = 3.0  # clean sets together, relative to the poison
@@ -82,25 +71,19 @@ class Sample:
 
 def signals_of(found: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
     """Return the signals of the first k passages, with or without those below as reference."""
-    asked, words = _read(found, k, with_reference)
-    return signal_matrix(asked, words, min(k, len(words)))
+    words = _read(found, k, with_reference)
+    return signal_matrix(tokenize_query(found.question), words, min(k, len(words)))
 
 
-def _read(
-    found: RetrievedSet, k: int, with_reference: bool
-) -> tuple[TokenizedQuery, Sequence[TokenizedPassage]]:
-    asked = tokenize_query(found.question)
+def _read(found: RetrievedSet, k: int, with_reference: bool) -> Sequence[TokenizedPassage]:
     words = tokenize_passages(found.texts[: OVER_FETCH * k if with_reference else k])
-    return asked, without_labels(asked, words)
+    return without_labels(tokenize_query(found.question), words)
 
 
 def samples(
     datasets: Sequence[Dataset], embedders: Sequence[Embedder], manners: Sequence[MannerModel]
 ) -> Iterator[Sample]:
-    """Yield the choosing half, clean and under every attack; all forms with the first embedder.
-
-    `manners` are models fitted without each fold.
-    """
+    """Yield the choosing half, clean and attacked, read by a model of manner without its fold."""
     for number, embedder in enumerate(embedders):
         forms = FITTED_FORMS if number == 0 else ("prepend",)
         for dataset in datasets:
@@ -122,12 +105,11 @@ def drawn(
 ) -> Iterator[Sample]:
     """Yield the sets of one question: clean, and under every attack in these forms."""
     yield from sets_of(record, embedder, clean, 0, (), fold)
+    simple = [form for form in forms if form in DEFAULT_FORMS]
     for kind in record.poison:
-        simple = [form for form in forms if form in DEFAULT_FORMS]
-        for form in forms if kind in _EVERY_FORM else simple:
-            for count in COUNTS:
-                if texts := planted(record, kind, form, count):
-                    yield from sets_of(record, embedder, form, count, texts, fold)
+        for form, count in product(forms if kind in _EVERY_FORM else simple, COUNTS):
+            if texts := planted(record, kind, form, count):
+                yield from sets_of(record, embedder, form, count, texts, fold)
 
 
 def sets_of(
@@ -193,10 +175,7 @@ class Samples:
 
 
 class Scored:
-    """A set in a setting, read once.
-
-    `expected` says which passages repeat no more than honest ones do; it is None if none does.
-    """
+    """A set in a setting; `expected`: which passages repeat no more than honest ones, or None."""
 
     def __init__(self, found: RetrievedSet, setting: Setting) -> None:
         k, below = setting
@@ -206,8 +185,8 @@ class Scored:
         self._of_interest = of_interest[: len(self._signals)]
         self.expected: Bools | None = None
         if rows := repeating(self._signals):
-            asked, read = _read(found, k, below)
-            self.expected = repeats_as_expected(asked, read, rows, len(self._signals))
+            asked, words = tokenize_query(found.question), _read(found, k, below)
+            self.expected = repeats_as_expected(asked, words, rows, len(self._signals))
 
     def fires(self, expected: Bools | None = None, nats: float = EXPECTED) -> tuple[bool, bool]:
         """Return whether any passage reaches the line, and whether a planted or right one does."""

@@ -8,10 +8,10 @@ without three times as many passages fetched. With the built-in embedder.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
+from benchmarks import samples
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import load_with_reading
 from benchmarks.embedders import built_in
@@ -19,25 +19,13 @@ from benchmarks.fit_manner import FOLDS, fit_folds
 from benchmarks.fit_suspicion import cross_scores, fit_detectors, offsets, score
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.report.table import Table, as_is
-from benchmarks.samples import (
-    ALPHA,
-    COUNTS,
-    PLANS,
-    Floats,
-    Plan,
-    Samples,
-    Setting,
-    drawn,
-    samples,
-    thinned,
-)
+from benchmarks.report.table import Row, Sections, Table, as_is
+from benchmarks.samples import ALPHA, COUNTS, PLANS, Floats, Plan, Samples, Setting
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import BY_HAND, SCORER, Detector
 
-Detectors = tuple[Mapping[str, Plan], Mapping[str, Detector]]
-"""Those to fit, and those that are set by hand."""
+Detectors = tuple[Mapping[str, Plan], Mapping[str, Detector]]  # to fit, and set by hand
 
 _GROUPS = {
     "question in front": ("prepend",),
@@ -60,7 +48,7 @@ def left_out() -> Iterator[tuple[str, Detectors]]:
 
 def detected(
     choosing: Samples, report: Samples, changes: Iterator[tuple[str, Detectors]]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Yield what is detected after each change, by form and number of planted texts."""
     for name, (plans, by_hand) in changes:
         fitted = fit_detectors(choosing, plans)
@@ -90,7 +78,7 @@ def _lines(choosing: Samples, scores: Floats) -> dict[Setting, float]:
     return lines
 
 
-def tables(sections: Mapping[str, Any]) -> list[Table]:
+def tables(sections: Sections) -> list[Table]:
     """Return the table of a result: shares with all signals, then differences in points."""
     found: dict[str, dict[tuple[str, int], float]] = {}
     for row in sections["signal_worth"]:
@@ -115,13 +103,11 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
 def main(data: Data, limit: Limit = None) -> Measured:
     datasets = [one.limited(limit) for one in load_with_reading(data)]
     embedder = built_in()
-    choosing = list(samples(datasets, [embedder], fit_folds(data, datasets)))
-    report = [
-        sample
-        for dataset in datasets
-        for position, record in enumerate(tracked(dataset.report, f"report: {dataset.name}"))
-        for forms in [() if thinned(dataset, position) else (*FITTED_FORMS, *HELD_OUT_FORMS)]
-        for sample in drawn(record, embedder, forms, position % FOLDS)
-    ]
+    choosing = list(samples.samples(datasets, [embedder], fit_folds(data, datasets)))
+    report: list[samples.Sample] = []
+    for dataset in datasets:
+        for position, record in enumerate(tracked(dataset.report, f"report: {dataset.name}")):
+            forms = () if samples.thinned(dataset, position) else (*FITTED_FORMS, *HELD_OUT_FORMS)
+            report += samples.drawn(record, embedder, forms, position % FOLDS)
     changes = iter(tracked(list(left_out()), "signals"))
     return {"signal_worth": list(detected(Samples(choosing), Samples(report), changes))}, datasets

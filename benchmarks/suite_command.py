@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import joblib
 import typer
 from rich.console import Console
 from rich.progress import track
@@ -20,14 +21,7 @@ from benchmarks.cells import Cell, Suite, load_suite
 from benchmarks.command import ERRORS, OwnData, run_app, without_warnings
 from benchmarks.measuring import Place, measure
 from benchmarks.metrics.counting import Rate
-from benchmarks.report.figures import (
-    Shown,
-    compared,
-    judged,
-    of_sections,
-    sections_of,
-    suite_tables,
-)
+from benchmarks.report import figures
 from benchmarks.report.page import page
 from benchmarks.report.result import describe_run, read, write
 from benchmarks.report.table import as_markdown, as_rich
@@ -45,29 +39,19 @@ Rows = Annotated[Path | None, typer.Option(help="write the rows without text her
 
 
 def run(
-    cells: Sequence[Cell],
-    place: Place,
-    *,
-    jobs: int = 1,
-    scheduler: str | None = None,
+    cells: Sequence[Cell], place: Place, *, jobs: int = 1, scheduler: str | None = None
 ) -> Iterator[Cell]:
     """Run what is not finished, and yield each cell once it is; equal cells give equal rows.
 
     On this machine in so many `jobs`, or on the workers of the dask `scheduler` of this address,
     which must reach the same folders.
     """
-    todo = pending(cells, place)
-    if jobs == 1 and scheduler is None:
-        yield from (_run_one(cell, place) for cell in todo)
-        return
-    import joblib  # only here: one process needs neither it nor dask
-
     workers: dict[str, Any] = {"n_jobs": jobs}
     if scheduler is not None:
         workers = {"backend": "dask", "scheduler_host": scheduler}
     with joblib.parallel_config(**workers), without_warnings():
         yield from joblib.Parallel(return_as="generator_unordered")(
-            joblib.delayed(_run_one)(cell, place) for cell in todo
+            joblib.delayed(_run_one)(cell, place) for cell in pending(cells, place)
         )
 
 
@@ -76,10 +60,7 @@ def pending(cells: Sequence[Cell], place: Place) -> list[Cell]:
 
 
 def finished(cell: Cell, place: Place) -> Mapping[str, Any] | None:
-    """Return the kept `rows` of a cell and the `reason` why there are none, or None.
-
-    A file that holds fewer rows than it should is none.
-    """
+    """Return a cell's `rows`, or the `reason` why there are none; None if it is not finished."""
     try:
         kept: dict[str, Any] = json.loads(_file(cell, place).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -111,13 +92,13 @@ def _file(cell: Cell, place: Place) -> Path:
     return place.folder / "cells" / f"{cell.id}.json"
 
 
-def shown(suite: Suite, place: Place) -> list[Shown]:
+def shown(suite: Suite, place: Place) -> list[figures.Shown]:
     kept = {}
     for cell in suite.cells:
         content = finished(cell, place) or {"rows": (), "reason": "not run yet"}
         empty = "" if content["rows"] else "nothing to plant in this data"
         kept[cell.key] = (cell, content["rows"], content["reason"] or empty)
-    return judged(kept)
+    return figures.judged(kept)
 
 
 @app.command()
@@ -170,26 +151,26 @@ def report(
     command = ["python", "-m", "benchmarks", "run", suite]
     command += [] if data is None else ["--data", data.resolve().name]
     about = {**describe_run(command, (), seed=0, limit=None), "title": asked.title}
-    tables = list(suite_tables(found))
+    tables = list(figures.suite_tables(found))
     for table in tables:
         _OUT.print(as_rich(table))
     out = out or folder / "reports" / asked.name
     out.mkdir(parents=True, exist_ok=True)
     text = "\n".join([f"# {asked.title}\n", *map(as_markdown, tables)])
     (out / "report.md").write_text(text, encoding="utf-8")
-    figures = [{**dict(one.figures), "cell": one.cell.id, "reason": one.reason} for one in found]
-    (out / "figures.json").write_text(json.dumps(figures, default=Rate.with_ends), encoding="utf-8")
+    counts = [{**dict(one.figures), "cell": one.cell.id, "reason": one.reason} for one in found]
+    (out / "figures.json").write_text(json.dumps(counts, default=Rate.with_ends), encoding="utf-8")
     html = out / "report.html"
     html.write_text(page(asked.title, about, found), encoding="utf-8")
-    write(rows or out / "rows.json", about, sections_of(found))
+    write(rows or out / "rows.json", about, figures.sections_of(found))
     typer.echo(f"page: {html}")
 
 
 @app.command()
 def compare(first: Path, second: Path) -> None:
     """Show what changed between two files of rows."""
-    before, after = (of_sections(read(path)["sections"]) for path in (first, second))
-    _OUT.print(as_rich(compared(before, after)))
+    before, after = (figures.of_sections(read(path)["sections"]) for path in (first, second))
+    _OUT.print(as_rich(figures.compared(before, after)))
 
 
 COMMANDS = frozenset({"run", "plan", "report", "compare"})

@@ -5,17 +5,17 @@ Without a result it writes the tables that the pages name into them, each betwee
 """
 
 import re
-from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from benchmarks.command import script
 from benchmarks.report.figures import of_sections, suite_tables
 from benchmarks.report.result import read
-from benchmarks.report.table import Table, as_markdown
+from benchmarks.report.table import Sections, Table, as_markdown
 
 Result = Annotated[Path | None, typer.Argument(help="what a benchmark wrote with --json")]
 
@@ -35,7 +35,7 @@ _MODULES = {
 """By section, the module whose `tables` makes the tables of a result that has this section."""
 
 
-def tables(sections: Mapping[str, Any]) -> list[Table]:
+def tables(sections: Sections) -> list[Table]:
     found = list(suite_tables(of_sections(sections))) if "suite_cells" in sections else []
     for module in dict.fromkeys(_MODULES[name] for name in _MODULES if sections.get(name)):
         found += import_module(f"benchmarks.{module}").tables(sections)
@@ -44,26 +44,27 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     return found
 
 
+_NOT_THERE = "not there; docs/benchmarks.md says what makes it"
 _MARK = re.compile(r"(<!-- (\S+\.json): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+@cache
+def _by_title(result: Path) -> dict[str, Table]:
+    return {table.title: table for table in tables(read(result)["sections"])}
 
 
 def filled(text: str, folder: Path = README.parent) -> tuple[str, list[str]]:
     """Return a document with every table that there is between its marks, and what there is not."""
-    found: dict[str, dict[str, Table]] = {}
     problems: list[str] = []
 
     def table(match: re.Match[str]) -> str:
         begin, name, title, end = match.groups()
-        if name not in found and not (folder / name).is_file():
-            problems.append(f"{name}: not there; docs/benchmarks.md says what makes it")
-            return match[0]
-        if name not in found:
-            made = tables(read(folder / name)["sections"])
-            found[name] = {table.title: table for table in made}
-        if title not in found[name]:
-            problems.append(f"{name}: no table {title!r}; it has {', '.join(found[name])}")
-            return match[0]
-        return f"{begin}{as_markdown(found[name][title])}{end}"
+        found = _by_title(folder / name) if (folder / name).is_file() else {}
+        if title in found:
+            return f"{begin}{as_markdown(found[title])}{end}"
+        missing = f"no table {title!r}; it has {', '.join(found)}"
+        problems.append(f"{name}: {missing if found else _NOT_THERE}")
+        return match[0]
 
     return _MARK.sub(table, text), problems
 

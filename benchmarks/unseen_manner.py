@@ -7,9 +7,8 @@ of all but 1 % of the clean sets. So the figures say what this evidence is worth
 another kind, without the other signals and before the gate shares its 1 % out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import Folds, groups, rounded, under
-from benchmarks.report.table import Table, crossed, share
+from benchmarks.report.table import Row, Sections, Table, crossed, shares
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.samples import ALPHA, COUNTS, Floats, signals_of
 from ragguard.inline.features import SIGNALS
@@ -35,7 +34,7 @@ def highest(model: MannerModel, sets: Sequence[RetrievedSet]) -> Floats:
     return np.array([of_set[:, _MANNER].max(initial=0.0) for of_set in signals])
 
 
-def measured(datasets: Sequence[Dataset], texts: Folds) -> Iterator[dict[str, Any]]:
+def measured(datasets: Sequence[Dataset], texts: Folds) -> Iterator[Row]:
     """Yield the rows: by the whole fit, without each generator, and without each dataset."""
     embedder = built_in()
     clean = [retrieve(record, embedder, _K) for data in datasets for record in data.report]
@@ -59,13 +58,13 @@ def measured(datasets: Sequence[Dataset], texts: Folds) -> Iterator[dict[str, An
                 yield {**row, "sets": len(sets), "found": reach}
 
 
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+def tables(sections: Sections) -> Iterator[Table]:
     yield crossed(
         "Plain texts found by manner alone",
         sections["unseen_manner"],
         {"dataset": "dataset", "texts": "kind", "planted": "planted"},
         lambda row: f"fitted {row['fitted']}",
-        lambda rows: share(rows[0]["found"], rows[0]["sets"]),
+        shares(("found", "sets")),
     )
 
 

@@ -11,13 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import Record, load_with_reading
 from benchmarks.embedders import built_in
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.report.table import Rows, Table, crossed, share
+from benchmarks.report.table import Rows, Sections, Table, crossed, shares
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from benchmarks.samples import COUNTS, Scored
 from ragguard.embedding import Embedder
@@ -80,13 +79,13 @@ def counted(name: str, records: Sequence[Record], embedder: Embedder) -> Rows:
     return rows.rows()
 
 
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+def tables(sections: Sections) -> Iterator[Table]:
     yield crossed(
         "Planted texts and honest pages inside other text: sets in which one reaches the line",
         sections["wrapped"],
         {"inside": "wrapper"},
         lambda row: f"{row['texts']}, {row['planted']}" if row["planted"] else row["texts"],
-        lambda rows: share(rows[0]["found"], rows[0]["sets"]),
+        shares(("found", "sets")),
     )
 
 

@@ -13,15 +13,12 @@ from ragguard.jsonl import open_input, read_lines
 DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa", "clean_traffic")
 """The files of a data folder that the inline sections read, `<name>.jsonl` each."""
 
-OWN = "skerrin"
-"""The project's own data."""
+OWN = "skerrin"  # the project's own data
+WRITTEN = "machine_written"  # clean traffic on pages that language models wrote
 
 READING = "reading"
 """Reading-comprehension questions asked of a plain knowledge base, whose passages begin with their
 titles: one that holds the question's words is what looks most like an attack and is none."""
-
-WRITTEN = "machine_written"
-"""Clean traffic on pages that language models wrote."""
 
 _READING_SOURCES = ("nq", "xquad")
 _ONE_OF = 4
@@ -90,10 +87,7 @@ def load_folder(folder: Path) -> list[Dataset]:
 
 
 def load_with_reading(folder: Path) -> list[Dataset]:
-    """Return the datasets of a folder, and behind them `READING` if the folder has its files.
-
-    It has no question of the others.
-    """
+    """Return a folder's datasets, and `READING` without their questions if its files are there."""
     datasets = load_folder(folder)
     pages, lines = (values(folder, f) for f in ("wikipedia_passages", "reading_comprehension"))
     if not pages or not lines:
@@ -137,9 +131,8 @@ def texts_in(folder: Path, name: str, field: str = "text") -> list[str]:
 
 def answers(value: Any) -> tuple[str, ...]:
     """Return an answer or a list of its spellings as spellings; nothing gives none."""
-    if value is None:
-        return ()
-    return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+    given = value if isinstance(value, list) else [] if value is None else [value]
+    return tuple(map(str, given))
 
 
 def record_of(value: Any, place: str) -> Record:

@@ -86,10 +86,7 @@ def manual_pages() -> dict[str, str]:
             title = heading.replace('"', "")
             for start in range(0, len(words) if len(words) >= _FEW else 0, _WORDS):
                 page = " ".join(words[start : start + _WORDS])
-                if start:
-                    found.setdefault(page, "")
-                else:
-                    found.setdefault(f"{title}\n{page}", title)
+                found.setdefault(page if start else f"{title}\n{page}", "" if start else title)
     count = Counter(found.values())
     return {
         page: title if count[title] == 1 and len(title.split()) > 1 else ""

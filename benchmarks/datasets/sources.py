@@ -27,10 +27,7 @@ def poisonedrag(path: Path) -> Records:
 
 
 def beir(path: Path) -> Records:
-    """Read a folder of BEIR: `corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv`.
-
-    Questions are those of the qrels; the passages that answer them are golden.
-    """
+    """Read a folder of BEIR; questions are those of its qrels, which say what is golden."""
     corpus = _corpus(path / "corpus.jsonl")
     queries = {str(one["_id"]): str(one["text"]) for one in lines(path / "queries.jsonl")}
     golden: dict[str, set[str]] = {}

@@ -63,8 +63,8 @@ def rate(parts: Sequence[float], wholes: Sequence[float] | None = None) -> Rate:
     return Rate(tuple(parts), (1,) * len(parts) if wholes is None else tuple(wholes))
 
 
-def figures(rows: Rows) -> dict[str, Rate | float]:
-    """Return the figures of a cell of defence.
+def figures(rows: Rows) -> dict[str, Any]:
+    """Return the figures of a cell of defence, which are rates and numbers.
 
     A row is `known` where the answer to the same question is right if it is neither attacked nor
     defended. `attack_success` is of all questions, `_if_retrieved` where poison came among the
@@ -100,7 +100,7 @@ def figures(rows: Rows) -> dict[str, Rate | float]:
     }
 
 
-def attributed(rows: Rows) -> dict[str, Rate | float]:
+def attributed(rows: Rows) -> dict[str, Any]:
     """Return the figures of a cell of attribution, as RAGOrigin's paper defines them."""
     right = [row["found"] + row["spared"] for row in rows]
     poison = [row["found"] + row["missed"] for row in rows]

@@ -5,39 +5,41 @@ What is committed of a suite are its rows without text, from which the figures a
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.cells import Cell
 from benchmarks.metrics.counting import Rate, attributed, figures, rate
 from benchmarks.plugins import find
-from benchmarks.report.table import Row, Table, as_is, grouped
+from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped
 from ragguard.errors import InvalidInputError
 
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
 _MANY, _FEW = 8, 6  # a table of more defences than many is also given for the few named first
 _SUCCESS, _REMOVED = ("attack_success", "accuracy"), ("poison_removed", "benign_removed")
+_CONDITIONS = {
+    **{"": "of all", "_if_retrieved": "poison retrieved"},
+    **{"_if_known": "clean answer right", "_if_both": "both"},
+}
+_PAID = {
+    **{"accuracy": "right answers", "touched": "queries touched", "marked": "marked"},
+    **{"benign_removed": "passages removed", "golden_removed": "golden passages removed"},
+}
 _BLAME = ("dacc", "fpr", "fnr")
 _CHANGED = {"attack success": "attacked", "right answers": "right"}
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell with its rows and figures, or the reason why it has none.
-
-    A row has whether the answer to its question is `known`: right if it is neither attacked nor
-    defended.
-    """
+    """A cell with its figures and rows, as `figures` takes them, or the reason why it has none."""
 
     cell: Cell
     rows: Sequence[Row]
     reason: str
-    figures: Mapping[str, Rate | float]
+    figures: Mapping[str, Any]
 
 
-def judged(
-    kept: Mapping[tuple[Any, ...], tuple[Cell, Sequence[Row], str]],
-) -> list[Shown]:
+def judged(kept: Mapping[tuple[Any, ...], tuple[Cell, Sequence[Row], str]]) -> list[Shown]:
     """Return cells with figures, given their rows and reasons by key."""
     found = []
     for cell, rows, reason in kept.values():
@@ -49,19 +51,19 @@ def judged(
     return found
 
 
-def sections_of(found: Sequence[Shown]) -> dict[str, Any]:
+def sections_of(found: Sequence[Shown]) -> Sections:
     """Return cells and rows as sections of a result; a row names its cell by number."""
     cells = []
-    sections: dict[str, list[dict[str, Any]]] = {"suite_rows": [], "suite_events": []}
+    sections: dict[str, Rows] = {"suite_rows": [], "suite_events": []}
     for number, one in enumerate(found):
-        fields = {name: value for name, value in asdict(one.cell).items() if name != "versions"}
-        cells.append({**fields, "id": one.cell.id, "reason": one.reason})
-        rows = ({name: row[name] for name in row if name != "known"} for row in one.rows)
-        sections[_ROWS[one.cell.room]] += [{"cell": number, **row} for row in rows]
+        cells.append({**one.cell.fields, "id": one.cell.id, "reason": one.reason})
+        for row in one.rows:
+            told = {name: value for name, value in row.items() if name != "known"}
+            sections[_ROWS[one.cell.room]].append({"cell": number, **told})
     return {"suite_cells": cells, **{name: rows for name, rows in sections.items() if rows}}
 
 
-def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
+def of_sections(sections: Sections) -> list[Shown]:
     """Return the cells of a result with their figures, counted anew."""
     rows = grouped((row for name in _ROWS.values() for row in sections.get(name, ())), "cell")
     kept = {}
@@ -111,14 +113,13 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
 
 def share(rows: Sequence[Row], name: str) -> float | None:
     """Return one figure of rows of one room, put together."""
-    value = (attributed if name in _BLAME else figures)(rows)[name]
-    assert isinstance(value, Rate)
-    return value.value
+    found: Rate = (attributed if name in _BLAME else figures)(rows)[name]
+    return found.value
 
 
-def rows_by(found: Sequence[Shown], *fields: str) -> dict[tuple[Any, ...], list[Row]]:
+def rows_by(found: Sequence[Shown], *fields: str) -> dict[tuple[Any, ...], Rows]:
     """Return the rows of cells by these fields of the cells, in order of appearance."""
-    rows: dict[tuple[Any, ...], list[Row]] = {}
+    rows: dict[tuple[Any, ...], Rows] = {}
     for one in found:
         place = tuple(getattr(one.cell, name) for name in fields)
         rows.setdefault(place, []).extend(one.rows)
@@ -127,7 +128,7 @@ def rows_by(found: Sequence[Shown], *fields: str) -> dict[tuple[Any, ...], list[
 
 def pivot(
     found: Sequence[Shown],
-) -> tuple[list[str], list[tuple[str, str]], dict[tuple[str, str], list[Row]]]:
+) -> tuple[list[str], list[tuple[str, str]], dict[tuple[str, str], Rows]]:
     """Return the attacks, the methods with their rooms, and the rows by attack and method."""
     rows, methods = rows_by(found, "attack", "method"), list(rows_by(found, "room", "method"))
     return list(dict.fromkeys(attack for attack, _ in rows)), methods, rows
@@ -150,43 +151,24 @@ def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
 
 
 def _conditions(title: str, found: Sequence[Shown]) -> Table:
-    names = {
-        "attack_success": "of all",
-        "attack_success_if_retrieved": "poison retrieved",
-        "attack_success_if_known": "clean answer right",
-        "attack_success_if_both": "both",
-    }
     attacked = [one for one in found if one.cell.attack != "none" and one.rows]
     lines = []
     for (method,), rows in rows_by(attacked, "method").items():
         count = figures(rows)
-        line = {said: count[name] for name, said in names.items()}
+        line = {said: count[f"attack_success{name}"] for name, said in _CONDITIONS.items()}
         lines.append({"defence": title_of("defences", method), **line})
     return as_is(title, lines)
 
 
 def _honest(found: Sequence[Shown]) -> Table:
-    names = {
-        "accuracy": "right answers",
-        "touched": "queries touched",
-        "marked": "marked",
-        "benign_removed": "passages removed",
-        "golden_removed": "golden passages removed",
-    }
     lines = []
     for (reader, k, method), rows in rows_by(found, "reader", "k", "method").items():
         count = figures(rows)
-        wrong = count["attack_success"]
-        assert isinstance(wrong, Rate)
-        lines.append(
-            {
-                **{"defence": title_of("defences", method), "reader": title_of("readers", reader)},
-                **{"k": k, "questions": len(rows)},
-                **{said: count[name] for name, said in names.items()},
-                "attacker's answer by itself": wrong.short,
-                "answers asked for": f"{count['calls']:.1f}",
-            }
-        )
+        line: Row = {"defence": title_of("defences", method)}
+        line |= {"reader": title_of("readers", reader), "k": k, "questions": len(rows)}
+        line |= {said: count[name] for name, said in _PAID.items()}
+        line["attacker's answer by itself"] = count["attack_success"].short
+        lines.append({**line, "answers asked for": f"{count['calls']:.1f}"})
     return as_is("What honest users pay", lines)
 
 

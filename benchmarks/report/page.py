@@ -1,7 +1,4 @@
-"""One page of HTML that needs nothing beside it: heat map, charts and tables of a suite.
-
-The charts are the gate's ROC, shares of poison, and cost against k.
-"""
+"""One page of HTML that needs nothing beside it: heat map, charts and tables of a suite."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -61,7 +61,7 @@ def _text(value: Any, indent: str = "") -> str:
     if isinstance(value, Mapping):
         parts = [f"{deeper}{json.dumps(key)}: {_text(part, deeper)}" for key, part in value.items()]
         return "{\n" + ",\n".join(parts) + f"\n{indent}}}" if parts else "{}"
-    if _is_rows(value):
+    if isinstance(value, list) and value and all(_alike(value[0], row) for row in value):
         columns = list(value[0])
         rows = (json.dumps([row[name] for name in columns], separators=_TIGHT) for row in value)
         lines = ",\n".join(f"{deeper} {row}" for row in rows)
@@ -70,12 +70,8 @@ def _text(value: Any, indent: str = "") -> str:
     return json.dumps(value)
 
 
-def _is_rows(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(row, Mapping) and row.keys() == value[0].keys() for row in value)
-    )
+def _alike(first: Any, row: Any) -> bool:
+    return isinstance(row, Mapping) and row.keys() == first.keys()
 
 
 def _unpacked(value: Any) -> Any:

@@ -6,12 +6,10 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-Row = Mapping[str, Any]
-Rows = list[dict[str, Any]]
-"""What is measured, a row each."""
-
-Text = str | Callable[[Row], str]
-"""The name of a field, or what makes a cell of a row."""
+Row = dict[str, Any]
+Rows = list[Row]  # what is measured, a row each
+Sections = Mapping[str, Any]  # rows, or whatever else is measured, by the name of the section
+Text = str | Callable[[Row], str]  # the name of a field, or what makes a cell of a row
 
 
 @dataclass(frozen=True)
@@ -42,23 +40,17 @@ def crossed(
     down: Mapping[str, Text],
     across: Text,
     cell: Callable[[list[Row]], str],
-    *,
-    order: Iterable[str] = (),
 ) -> Table:
     """Return a table with a line and a column for each of the values that rows have.
 
     `down` has the heads of the first columns, each with what tells lines apart; `across` tells
-    columns apart, and is their head. The columns of `order` come first, then those of the rows in
-    their order.
+    columns apart, and is their head. Lines and columns stand in the order of the rows.
     """
     cells: dict[tuple[str, ...], dict[str, list[Row]]] = {}
-    found: dict[str, None] = {}
     for row in rows:
-        column = _text(row, across)
-        found[column] = None
         line = cells.setdefault(tuple(_text(row, one) for one in down.values()), {})
-        line.setdefault(column, []).append(row)
-    columns = [one for one in dict.fromkeys([*order, *found]) if one in found]
+        line.setdefault(_text(row, across), []).append(row)
+    columns = dict.fromkeys(_text(row, across) for row in rows)
     lines = tuple(
         (*head, *(cell(line[one]) if one in line else "" for one in columns))
         for head, line in cells.items()
@@ -103,15 +95,20 @@ def ratio(part: str, whole: str, digits: int = 1) -> Callable[[Row], str]:
     return lambda row: share(row[part], row[whole], digits)
 
 
+def shares(*pairs: tuple[str, str]) -> Callable[[Sequence[Row]], str]:
+    """Return what gives the share of one count in another, for each pair, of rows together."""
+    return lambda rows: " / ".join(ratio(*pair)(summed(rows)) for pair in pairs)
+
+
+def number(field: str, form: str = ".3f") -> Callable[[Row], str]:
+    """Return what writes a field of a row as a number, or a dash where it has none."""
+    return lambda row: "-" if row[field] is None else format(row[field], form)
+
+
 def as_markdown(table: Table) -> str:
-    lines = [
-        f"**{table.title}**",
-        "",
-        f"| {' | '.join(table.columns)} |",
-        f"|{'---|' * len(table.columns)}",
-        *(f"| {' | '.join(row)} |" for row in table.rows),
-    ]
-    return "\n".join(lines) + "\n"
+    head, *rows = (f"| {' | '.join(row)} |" for row in (table.columns, *table.rows))
+    rule = f"|{'---|' * len(table.columns)}"
+    return "\n".join([f"**{table.title}**", "", head, rule, *rows, ""])
 
 
 def as_rich(table: Table) -> RichTable:

@@ -15,9 +15,9 @@ def test_tally_counts_missed_poison_as_false_negative():
         for text, responsible in texts.items()
     ]
     event = misgeneration.Event("q", "found", (), frozenset({"found", "overlooked", "beyond"}))
-    tally = misgeneration.Tally()
-    tally.add(event, Attribution("q", "a", "m", [], scores, 5, "poisoning", ""))
-    row = tally.row()
+    outcomes = misgeneration.Outcomes()
+    outcomes.add(event, Attribution("q", "a", "m", [], scores, 5, "poisoning", ""))
+    (row,) = outcomes.rows()
     assert row["dacc"] == pytest.approx(3 / 6)
     assert row["fpr"] == pytest.approx(1 / 3, abs=1e-4)
     assert row["fnr"] == pytest.approx(2 / 3, abs=1e-4)

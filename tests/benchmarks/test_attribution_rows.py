@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.attribution import summary
 from benchmarks.datasets import OWN
-from benchmarks.misgeneration import Event, Outcomes, Tally
+from benchmarks.misgeneration import Event, Outcomes, blamed
 from benchmarks.report.result import read
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.passage import Passage
@@ -28,7 +28,7 @@ def test_events_are_counted_stratum_by_stratum():
     outcomes.add(clean, blaming({"calm": False}), dataset=OWN)
     outcomes.add(poisoned, blaming({"lie a": False, "calm": False}), dataset="nq", kind="gpt4")
     outcomes.add(clean, blaming({"calm": True}), dataset=OWN)
-    stratum, nothing_planted = outcomes.rows(Tally.blamed)
+    stratum, nothing_planted = outcomes.rows(blamed)
     assert stratum == {"dataset": "nq", "kind": "gpt4", "events": 2, "blamed": 0.5}
     assert nothing_planted == {"dataset": OWN, "events": 2, "blamed": 0.5}
     attacks = Outcomes()

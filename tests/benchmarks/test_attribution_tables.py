@@ -12,27 +12,30 @@ def measures(dacc, fpr, fnr, events=1, **more):
     return {"dacc": dacc, "fpr": fpr, "fnr": fnr, "fnr_stating": fnr, "events": events, **more}
 
 
+NQ = {"dataset": "nq", "data": "public"}
+HOTPOTQA = {"dataset": "hotpotqa", "data": "public"}
+OWN = {"dataset": "skerrin", "data": "own"}
 OURS = {"form": "plain", "response": "short", "method": "ragorigin"}
 WORDY = {**OURS, "response": "sentence"}
 CLEAN = {"response": "short", "method": "ragorigin"}
 SINGLE = {"form": "plain", "causes": {"poisoning": 3, "model": 0, "unclear": 1}}
 ATTRIBUTION = {
     "poisoned": [
-        {"dataset": "nq", "kind": "gpt4", **OURS, **measures(0.9, 0.1, 0.2, 10)},
-        {"dataset": "nq", "kind": "gemini", **OURS, **measures(0.8, 0.3, 0.4, 5)},
+        {**NQ, "kind": "gpt4", **OURS, **measures(0.9, 0.1, 0.2, 10)},
+        {**NQ, "kind": "gemini", **OURS, **measures(0.8, 0.3, 0.4, 5)},
         # Not of the main kinds, and not the response that the table is about.
-        {"dataset": "nq", "kind": "blind", **OURS, **measures(0.1, 0.0, 1.0, 2)},
-        {"dataset": "nq", "kind": "gpt4", **WORDY, **measures(0.2, 0.0, 1.0, 10)},
-        {"dataset": "skerrin", "kind": "statement", **OURS, **measures(1.0, 0.0, 0.0, 7)},
+        {**NQ, "kind": "blind", **OURS, **measures(0.1, 0.0, 1.0, 2)},
+        {**NQ, "kind": "gpt4", **WORDY, **measures(0.2, 0.0, 1.0, 10)},
+        {**OWN, "kind": "statement", **OURS, **measures(1.0, 0.0, 0.0, 7)},
     ],
     "clean": [
-        {"dataset": "nq", **CLEAN, "events": 30, "blamed": 0.0667},
-        {"dataset": "hotpotqa", **CLEAN, "events": 10, "blamed": 0.1},
-        {"dataset": "skerrin", **CLEAN, "events": 7, "blamed": 0.0},
+        {**NQ, **CLEAN, "events": 30, "blamed": 0.0667},
+        {**HOTPOTQA, **CLEAN, "events": 10, "blamed": 0.1},
+        {**OWN, **CLEAN, "events": 7, "blamed": 0.0},
     ],
     "single": [
-        {"dataset": "nq", **SINGLE, **measures(0.9, 0.1, 0.25, 4, recall=0.75)},
-        {"dataset": "hotpotqa", **SINGLE, **measures(0.8, 0.3, 0.5, 6, recall=0.5)},
+        {**NQ, **SINGLE, **measures(0.9, 0.1, 0.25, 4, recall=0.75)},
+        {**HOTPOTQA, **SINGLE, **measures(0.8, 0.3, 0.5, 6, recall=0.5)},
     ],
     "scopes": [],
     "summary": [

@@ -29,7 +29,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: E402
 
 import benchmarks  # noqa: E402
 from benchmarks.defences.contenders import guarded, packaged  # noqa: E402
-from benchmarks.peers import compared, follows  # noqa: E402
+from benchmarks.protocol import beside_package, follows  # noqa: E402
 from benchmarks.report.result import read  # noqa: E402
 from benchmarks.retrieval import RetrievedSet  # noqa: E402
 from ragguard import Guard, Passage  # noqa: E402
@@ -175,7 +175,7 @@ def test_where_the_package_counts_as_the_paper_does_the_same_passages_go(seed, n
 def test_the_committed_comparison_is_within_a_point_where_the_package_follows():
     result = read(Path(benchmarks.__file__).with_name("results") / "peers.json")
     followed = [row for row in result["sections"]["defences"] if row["follows"]]
-    cells = list(compared(followed))
+    cells = list(beside_package(followed))
     assert {cell[0] for cell, _, _ in cells} == {"nq", "msmarco", "hotpotqa"}
     assert len(cells) >= 20
     for _, preset, package in cells:
