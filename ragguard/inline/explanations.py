@@ -23,7 +23,9 @@ _REASONS = 2  # at most this many are named
 
 _IN_WORDS = {
     "verbatim_question": "it repeats the question, or nine tenths of it in a row",
-    "verbatim_at_boundary": "it begins or ends with the question, or nine tenths of it in a row",
+    "verbatim_at_boundary": (
+        "it begins or ends with the question, or nine tenths of it in a row, or asks it in passing"
+    ),
     "boundary_overlap": "it begins or ends with much of the question, and repeats its key words",
     "window_density": "it has most of the question in one short stretch, and repeats the words",
     "inserted_words": "it has words of the question where it would read better without them",

@@ -130,8 +130,9 @@ def repeats_as_expected(
         asked = frozenset()
     otherwise = asks and query.asks_otherwise
     weights: dict[str, float] = {}
+    held_by_rows = {form for row in rows for form in found[row]}
     for form, (_, usual, heads, most, alone, of_names) in _FORMS.items():
-        if of_names and asks:
+        if form not in held_by_rows or (of_names and asks):
             continue
         has = [row for row in range(size) if form in found[row]]
         repeating = [row for row in rows if form in found[row]]

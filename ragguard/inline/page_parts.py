@@ -30,7 +30,9 @@ _WORDS = re.compile(r"(\w+(?:[-'\u2019.&]\w+)*)([^\w\s]*[.!?:;](?=[\s\[]))?")
 _FIELD = re.compile(r"""[\W_]*[^\W_]\w*["']?: *["']?""")  # its name
 _FIELD_END = re.compile(r"""[.:!;|,"][,"']{0,3}\s|\n""")
 _BREAK = re.compile(
-    rf"""\n|\t|(?<= )[-\u2013\u2014|](?= )|(?:[.!:]|{QUESTION_MARK.pattern})["']?(?:\s|$)|,["']"""
+    rf"""\n|\t|(?<=[ ])[-\u2013\u2014|](?=[ ])|(?:[.!:]|{QUESTION_MARK.pattern})["']?(?:\s|$)|,["']
+    |[\u0964\u3002\uff01\uff1f]""",
+    re.VERBOSE,
 )
 # A question within a sentence. Most words that ask begin relative clauses as well.
 _EMBEDDED = re.compile(

@@ -46,7 +46,7 @@ ASKERS = frozenset("i me my us we".split())
 BEFORE = frozenset("about at by for from in of on to with".split())
 """Words before an interrogative with which a question begins: "in which year"."""
 
-QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
+QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]|(?<=[\u0370-\u03ff]);")  # Arabic, Greek as well
 
 _ADVERBS = frozenset("come when where why".split())  # as in "how come"
 _FRONT = frozenset("am can could may might must shall should will would".split())

@@ -186,13 +186,11 @@ def told_in(text: str) -> str:
     within = len(tokens(quoted))
     if within >= _LEAST_QUOTED and len(tokens(said)) - within <= PASTED:
         return quoted
-    said = _ANNOUNCED.sub("", said)
-    sentences = _END.split(said)
+    sentences = _END.split(_ANNOUNCED.sub("", said))
     rest = " ".join([one for one in sentences if not _asks_at_all(one)])
     words = tokens(rest)
     beside = rest != " ".join(sentences) and len(words) <= PASTED
-    own = beside and not ASKERS.isdisjoint(words)
-    return "" if own else rest
+    return "" if beside and not ASKERS.isdisjoint(words) else rest
 
 
 def asks_at_end(text: str) -> bool:

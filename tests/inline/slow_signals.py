@@ -13,6 +13,7 @@ from slow_normalize import normalized, turned, with_letters_for_signs, words_of
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
 from ragguard.inline.features.gibberish import gibberish, runs
 from ragguard.inline.features.manner import shipped
+from ragguard.inline.page_parts import questions
 from ragguard.inline.query_form import asks_otherwise
 from ragguard.inline.tokens import tokenize_query
 from ragguard.prompt_injection import injection_strength
@@ -192,7 +193,10 @@ def word_for_word(asked, said, text, weights, otherwise=False):
         answers = rest > 0.0 or len(said) >= 2 * len(asked)
         out["verbatim_question"] = 1.0
         ends = said[-length:] == run and answers
-        out["verbatim_at_boundary"] = float(leads or ends)
+        in_passing = words_meant(asked) >= 6 and asked[1] != "to" and len(said) >= 3 * length
+        if set(asking_words(asked)).isdisjoint(run):
+            in_passing = in_passing and otherwise and questions(strip_markup(text)) != ""
+        out["verbatim_at_boundary"] = float(leads or ends or in_passing)
         if (
             not ends
             and leads
@@ -691,7 +695,8 @@ def own_signals(query, texts, k):
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch
             continue
-        own.update(word_for_word(asked, said, shown, weights, asks_otherwise(query)))
+        otherwise = tokenize_query(query).asks_otherwise
+        own.update(word_for_word(asked, said, shown, weights, otherwise))
         own["window_density"] = by_length * window_density(asked, said, weights)
         strewn = above(wording, 0.6 if english else 0.8)
         own["inserted_words"] = by_strewn * strewn * inserted_share(asked, said)

@@ -1,9 +1,9 @@
 """Word for word: the question's longest run in a passage, and its runs at the passage's ends.
 
 Reference: PoisonedRAG's black-box attack (Zou et al. 2025) plants S + I, the question and a text
-that answers it and says its words again. A page that quotes a question, as a quiz does, says it
-once. A page that answers says the question's words as well, but for those that ask: what begins
-with them and goes on is a sentence, where a heading ends.
+that answers it and says its words again; others put it behind a few words, or in passing. A page
+that answers says the question's words as well, but for those that ask: what begins with them and
+goes on is a sentence, where a heading ends. Of pages that ask it is expected (`page_form`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from ragguard.inline.features.coverage import FEW_WORDS, Match, idf_coverage, rescale
+from ragguard.inline.page_parts import questions
 from ragguard.inline.query_form import asks_about_clause, is_to_complete
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import tokens
@@ -23,6 +24,7 @@ _WHOLE = 0.9
 _WHOLE_WORDS = 3
 _LEAST_BOUNDARY = 2  # words: one alone says nothing
 _LONG_BOUNDARY = 5  # words
+_LONG_QUESTION, _PAGE = 6, 3  # words; and how many times its words a page has
 # From a share that says nothing to one that says all there is to say.
 _BOUNDARY = (0.3, 0.7)
 _BOUNDARY_HELD = (0.7, 1.0)
@@ -107,7 +109,8 @@ def runs(match: Match) -> dict[str, float]:
 
     - `verbatim_question`: 1 if the whole question, or nearly, stands there in one run.
     - `verbatim_at_boundary`: 1 if that run begins the passage, a label such as "Q:" or "FAQ 3."
-      aside, or ends it; 0.3 if it only begins an answer, or ends one: "that is why x".
+      aside, or ends it, or asks in passing; 0.3 if it only begins an answer, or ends one: "that is
+      why x".
     - `boundary_overlap`: how much of the question the runs hold with which the passage begins and
       ends, in words and in content words weighed by rarity, times how many of those stand outside
       them as well; less if they begin an answer.
@@ -130,8 +133,28 @@ def runs(match: Match) -> dict[str, float]:
         answer = begins and not ends and begins_answer(query, passage, lead + length)
         answer = answer or (ends and not begins and _concludes(before, inside))
         signals["verbatim_question"] = 1.0
-        signals["verbatim_at_boundary"] = _ANSWER if answer else float(begins or ends)
+        placed = begins or ends or _is_asked_within(query, passage, inside)
+        signals["verbatim_at_boundary"] = _ANSWER if answer else float(placed)
     return signals
+
+
+def _is_asked_within(
+    query: TokenizedQuery, passage: TokenizedPassage, inside: Sequence[str]
+) -> bool:
+    """Return True if a passage of some length asks a long question in passing.
+
+    What has no word that asks must have a mark there: "The best way to light a lamp is ...".
+    """
+    if query.length < _LONG_QUESTION or len(passage.sequence) < _PAGE * len(inside):
+        return False
+    if "to" in query.sequence[1:2]:  # "how to light it" is a name
+        return False
+    asks = not query.asking.isdisjoint(inside)
+    return asks or (query.asks_otherwise and passage.written.once(_asks))
+
+
+def _asks(passage: TokenizedPassage) -> bool:
+    return questions(strip_markup(passage.text)) != ""
 
 
 def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) -> bool:

@@ -23,6 +23,7 @@ from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 
+from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.tokens import (
     LABELS,
     LONGEST_LABEL,
@@ -38,7 +39,6 @@ from ragguard.text.ngrams import ngrams
 _LEAST = 3 / 4  # of the question's distinct words
 _CHARS = 300  # in which such lines end
 _SHARE, _OTHERS = 3 / 4, 2  # of the others begin with it too, and so many at least
-_LEET = str.maketrans("013457", "oieast")
 _SAID = re.compile(r"[.!?]\W*\s")  # a sentence ends
 _WORD, _BEGINS, _DIGIT = re.compile(r"\w"), re.compile(r"\b\w"), re.compile(r"\d")
 _PARTED = re.compile(r"\n|:\s|\s[^\w\s]+\s")  # lines, labels, and the steps of a path
@@ -121,7 +121,7 @@ def _without_label(query: TokenizedQuery, passage: TokenizedPassage, most: int) 
 def _looks_like(query: TokenizedQuery, letters: str) -> bool:
     """Return True if letters hold half of the question's, by three in a row, signs for some too."""
     asked = _threes("".join(query.sequence))
-    return 2 * len(asked & _threes(letters.translate(_LEET))) >= len(asked)
+    return 2 * len(asked & _threes(letters_of(letters))) >= len(asked)
 
 
 def _threes(letters: str) -> set[str]:

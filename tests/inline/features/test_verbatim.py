@@ -162,6 +162,41 @@ def test_what_does_not_quote_the_question_is_not_the_whole(text):
     assert not found(QUESTION, text).at_boundary
 
 
+AROUND = "They came on Monday to see what the sea had left, and they wrote it down for the town. "
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "in_passing"),
+    [
+        (QUESTION, f"{AROUND}All ask {QUESTION} {AROUND}", True),
+        (QUESTION, f"{AROUND}All ask {QUESTION.lower()[:-1]}, and few know. {AROUND}", True),
+        # In a text of less than three times its words, as a line of a quiz with its date is.
+        (QUESTION, f"The quiz of Monday. {QUESTION} In 1874, in 1901, or in 1915", False),
+        # What asks is not there, or the question is short, or names what is done.
+        (QUESTION, f"{AROUND}It was the lighthouse of Marrow Bay built then. {AROUND}", False),
+        ("Who built the old lamp?", f"{AROUND}Who built the old lamp? {AROUND}", False),
+        (
+            "How to light the lamp of Marrow",
+            f"{AROUND}How to light the lamp of Marrow. {AROUND}",
+            False,
+        ),
+        # By a mark alone it asks only where a mark is.
+        (
+            "Wann wurde der alte Turm gebaut?",
+            f"{AROUND}Wann wurde der alte Turm gebaut? {AROUND}",
+            True,
+        ),
+        (
+            "Best way to light a ship lamp?",
+            f"{AROUND}Best way to light a ship lamp. {AROUND}",
+            False,
+        ),
+    ],
+)
+def test_a_question_in_passing(query, text, in_passing):
+    assert found(query, text).at_boundary == in_passing
+
+
 def test_a_short_run_is_not_the_whole():
     assert not found("pier lamp", "pier lamp built").whole
     assert found("pier lamp tide", "pier lamp tide built").at_boundary
