@@ -35,6 +35,17 @@ def test_the_source_holds_what_stands_at_the_top_and_no_parts_of_the_integration
         assert f"/{file.name}" in patterns
 
 
+def test_no_module_is_longer_than_can_be_read_at_once():
+    modules = [
+        path
+        for room in ("ragguard", "benchmarks", "integrations", "examples")
+        for path in (ROOT / room).rglob("*.py")
+        if "tests" not in path.parts
+    ]
+    assert len(modules) > 100
+    assert [one for one in modules if one.read_text(encoding="utf-8").count("\n") > 300] == []
+
+
 def test_what_ci_runs_once_has_no_optional_part(project):
     tests = Path(__file__).parent
     said = (tests / "conftest.py").read_text(encoding="utf-8")
