@@ -27,6 +27,7 @@ ASKING = (
     *("are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "should"),
     *("was", "were", "would"),
 )
+ASKING_VERBS = ASKING[len(INTERROGATIVES) :]
 VERBS = (
     *"am are can could did do does had has have is may might must shall should was were".split(),
     *("will", "would"),
@@ -175,6 +176,16 @@ def is_clause(run):
     return run[0] in ("come", "when", "where", "why") and run[1] not in (*VERBS, "not", "to")
 
 
+def begins_question(run):
+    """Whether it begins with an interrogative that begins no clause, or one behind "in"."""
+    if run[0] in INTERROGATIVES:
+        telling = "a an another each every he her his i it its my one our she some such that the"
+        telling += " their there these they this those we you your"
+        return run[0] not in ("when", "where", "who") or run[1] not in telling.split()
+    before = "about at by for from in of on to with".split()
+    return run[0] in before and run[1] in INTERROGATIVES
+
+
 def word_for_word(asked, said, text, weights, otherwise=False):
     """verbatim_question, verbatim_at_boundary, and heading."""
     length, start = longest_run(asked, said)
@@ -194,8 +205,9 @@ def word_for_word(asked, said, text, weights, otherwise=False):
         out["verbatim_question"] = 1.0
         ends = said[-length:] == run and answers
         in_passing = words_meant(asked) >= 6 and asked[1] != "to" and len(said) >= 3 * length
-        if set(asking_words(asked)).isdisjoint(run):
-            in_passing = in_passing and otherwise and questions(strip_markup(text)) != ""
+        if not begins_question(run) and not (run[0] == asked[0] and run[0] in ASKING_VERBS):
+            asks = otherwise or not set(asking_words(asked)).isdisjoint(run)
+            in_passing = in_passing and asks and questions(strip_markup(text)) != ""
         out["verbatim_at_boundary"] = float(leads or ends or in_passing)
         if (
             not ends

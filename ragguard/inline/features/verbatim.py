@@ -14,7 +14,12 @@ from collections.abc import Sequence
 
 from ragguard.inline.features.coverage import FEW_WORDS, Match, idf_coverage, rescale
 from ragguard.inline.page_parts import questions
-from ragguard.inline.query_form import asks_about_clause, is_to_complete
+from ragguard.inline.query_form import (
+    ASKING_VERBS,
+    asks_about_clause,
+    begins_as_question,
+    is_to_complete,
+)
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import tokens
 from ragguard.text.html import strip_markup
@@ -143,14 +148,17 @@ def _is_asked_within(
 ) -> bool:
     """Return True if a passage of some length asks a long question in passing.
 
-    What has no word that asks must have a mark there: "The best way to light a lamp is ...".
+    What does not begin as a question does must have a mark there, as the sentence of a page that
+    was pasted hardly has: "The lamp, which was lit in 1874, ...".
     """
     if query.length < _LONG_QUESTION or len(passage.sequence) < _PAGE * len(inside):
         return False
     if "to" in query.sequence[1:2]:  # "how to light it" is a name
         return False
-    asks = not query.asking.isdisjoint(inside)
-    return asks or (query.asks_otherwise and passage.written.once(_asks))
+    if begins_as_question(inside) or inside[0] in query.asking & ASKING_VERBS:
+        return True
+    asks = query.asks_otherwise or not query.asking.isdisjoint(inside)
+    return asks and passage.written.once(_asks)
 
 
 def _asks(passage: TokenizedPassage) -> bool:

@@ -180,7 +180,22 @@ AROUND = "They came on Monday to see what the sea had left, and they wrote it do
             f"{AROUND}How to light the lamp of Marrow. {AROUND}",
             False,
         ),
-        # By a mark alone it asks only where a mark is.
+        # What does not begin as a question does asks only where a mark is, as no pasted text does.
+        (
+            "In this bay the lamp was lit by who?",
+            f"{AROUND}In this bay the lamp was lit by who? {AROUND}",
+            True,
+        ),
+        (
+            "the lamp, which was lit first, is old",
+            f"{AROUND}The lamp, which was lit first, is old. {AROUND}",
+            False,
+        ),
+        (
+            "was the old lamp lit first",
+            f"{AROUND}One asks, was the old lamp lit first. {AROUND}",
+            True,
+        ),
         (
             "Wann wurde der alte Turm gebaut?",
             f"{AROUND}Wann wurde der alte Turm gebaut? {AROUND}",
