@@ -58,13 +58,14 @@ def test_the_readme(attribution):
     )
 
 
-def test_the_wording_of_the_response_changes_nothing(attribution):
-    claim(PAGE, "a sentence changes nothing")
+def test_the_wording_of_the_response_changes_hardly_anything(attribution):
+    assert "more than 0.001" in claim(PAGE, "a sentence changes nothing")
+    rates = ("dacc", "fpr", "fnr", "fnr_stating", "clean_blamed")
     short, sentence = (
-        [{**row, "response": ""} for row in rows(attribution["summary"], response=response)]
+        [row[rate] for row in rows(attribution["summary"], response=response) for rate in rates]
         for response in ("short", "sentence")
     )
-    assert short == sentence
+    assert short == pytest.approx(sentence, abs=0.001)
 
 
 def test_half_of_what_is_missed_ranks_below_the_scope(attribution):
