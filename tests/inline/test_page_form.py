@@ -126,6 +126,10 @@ def expected(query, texts, rows=None, k=None):
         ("The Keeper of The Lamp A novel by Ann Dove.", "run-in", "The Keeper of The Lamp "),
         ("Nine words stand here before it and no more The text.", "run-in", None),
         ("Wiki\nMarrow Light The tower was lit.", "run-in within", "Marrow Light "),
+        # Between the stops and marks of Greek, Hindi and Chinese.
+        ("\u03b1\u03b2. \u03b3\u03b4 \u03b5; \u03b6\u03b7.", "question", "\u03b3\u03b4 \u03b5; "),
+        ("\u0905\u0964 \u0915 \u0916? \u0917\u0964", "question", " \u0915 \u0916? "),
+        ("\u706f\u3002\u8c01\uff1f\u4eba\u3002", "question", "\u8c01\uff1f"),
     ],
 )
 def test_a_part_by_hand(text, form, part):
@@ -328,6 +332,26 @@ def test_a_page_that_asks_the_same_of_something_else_is_company():
     assert expected(asked.format("Skerrin"), [pages[0], *pages[:1], *PROSE]) == []
     planted = [f"{asked.format('Skerrin')} At {n + 6}." for n in range(6)]
     assert expected(asked.format("Skerrin"), planted) == []
+
+
+def test_a_question_in_passing_is_expected_among_pages_that_ask_and_dropped_among_others():
+    asked = "who keeps the lamp of the old pier lit"
+    page = (
+        f"Visitors come in spring for the boats and the long beach. Many of them ask, {asked}? The "
+        "town pays for the oil, and a family has done it for years. Tours leave at noon."
+    )
+    others = {
+        "The ferry runs twice a day.": ("How much is a ticket?", "It is four crowns."),
+        "Dogs may come along on deck.": ("When does the last boat leave?", "At nine in summer."),
+        "The office is in the red house.": ("Where can one leave a bicycle?", "In the shed."),
+        "Tickets are sold at the kiosk.": ("Which days is it closed?", "On Mondays in March."),
+    }
+    with Guard() as guard:
+        for asks in (True, False):
+            pages = [" ".join([said, *rest[not asks :]]) for said, rest in others.items()]
+            verdict = guard.filter(asked, [page, *pages])
+            assert [one.flagged for one in verdict.evidence] == [not asks, *[False] * 4]
+            assert verdict.evidence[0].signals["verbatim_at_boundary"] == 1.0
 
 
 def test_a_question_without_its_mark_is_no_start():
