@@ -22,6 +22,7 @@ from ragguard.audit.verdict_log import Judged, VerdictLog
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.calibrator import Calibrator
 from ragguard.embedding.adapt import Embedder
+from ragguard.embedding.vectors import carried
 from ragguard.errors import InvalidInputError, JudgingError, RagguardError
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Decision
@@ -224,14 +225,11 @@ def _checked(query: str, passages: Sequence[str | Passage]) -> tuple[str, list[P
 def embedded_at_once(sets: Iterable[Sequence[Passage]], embedder: Embedder) -> Embedder:
     """Return an embedder that knows the vectors of these sets, from one call of `embedder`.
 
-    Passages of a set in which all carry a vector are not embedded. If the call fails, `embedder`
+    Passages of a set whose vectors can be used are not embedded. If the call fails, `embedder`
     itself is returned: one text that cannot be embedded must not cost the other sets theirs.
     """
     texts = dict.fromkeys(
-        passage.text
-        for passages in sets
-        if any(passage.embedding is None for passage in passages)
-        for passage in passages
+        passage.text for passages in sets if carried(passages) is None for passage in passages
     )
     if not texts:
         return embedder

@@ -391,25 +391,19 @@ def test_k_holds_when_judging_fails():
         np.array([np.nan, 1.0]),
         np.array([np.inf, 1.0]),
         np.ones(3),
-        np.ones((1, 2)),
-        np.zeros(0),
         [1.0, float("nan")],
     ],
     ids=str,
 )
 @pytest.mark.parametrize("at", [0, 4])
-def test_a_bad_carried_vector_is_an_embedding_error(bad, at):
+def test_a_bad_carried_vector_costs_no_other_passage_its_decision(bad, at):
     given = [Passage(text, embedding=np.array([1.0, 0.5])) for text in DOUBTED]
     given[at] = replace(given[at], embedding=bad)
-    with (
-        Guard(calibration=DOUBTING, on_error="raise") as guard,
-        pytest.raises(EmbeddingError, match="carries an embedding"),
-    ):
-        guard.filter(QUESTION, given)
-    with Guard(calibration=DOUBTING) as guard:
-        verdict = guard.filter(QUESTION, given)
-    assert verdict.error
-    assert texts(verdict.kept) == DOUBTED[2:]
+    with Guard(calibration=DOUBTING, on_error="raise") as guard:
+        bare, verdict = guard.filter(QUESTION, DOUBTED), guard.filter(QUESTION, given)
+        (batched,) = guard.filter_batch([(QUESTION, given)])
+    assert texts(verdict.kept) == texts(batched.kept) == texts(bare.kept)
+    assert all(found.decided for found in verdict.evidence)
 
 
 def test_carried_vectors_are_used_and_texts_embedded_once():

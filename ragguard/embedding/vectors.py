@@ -111,26 +111,34 @@ class CachedEmbedder:
         return unit_rows(rows)
 
 
-def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float32]:
-    """Return unit rows of shape (n, d) for the passages.
+def carried(passages: Sequence[Passage]) -> NDArray[np.float64] | None:
+    """Return the vectors that the passages carry, shape (n, d), or None.
 
-    Carried vectors are used if every passage has one; a mixture is embedded anew as a whole, since
-    carried ones need not be of the embedder's space.
+    Every passage must have one, all of one length and finite. Carried vectors need not be of the
+    embedder's space, so what lacks one is embedded anew as a whole; and a vector that cannot be
+    read costs no other passage its decision.
+    """
+    shapes = {
+        None if passage.embedding is None else passage.embedding.shape for passage in passages
+    }
+    shape = shapes.pop() if len(shapes) == 1 else None
+    if shape is None or len(shape) != 1 or not shape[0]:
+        return None
+    matrix = np.array([passage.embedding for passage in passages], dtype=np.float64)
+    return matrix if np.isfinite(matrix).all() else None
+
+
+def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float32]:
+    """Return unit rows of shape (n, d) for the passages: those `carried`, or else the embedder's.
 
     Raises:
-        EmbeddingError: Carried vectors differ in shape or are not finite, or the embedder fails.
+        EmbeddingError: The embedder fails.
     """
-    if any(passage.embedding is None for passage in passages):
+    matrix = carried(passages)
+    if matrix is None:
         return embedder.embed([passage.text for passage in passages])
-    matrix = _stacked(passages)
     squares = np.einsum("ij,ij->i", matrix, matrix)
-    if not (squares.min() > _TINY and squares.max() < _HUGE):  # so, too, where one of them is NaN
-        for passage, row in zip(passages, matrix, strict=True):
-            if not np.isfinite(row).all():
-                raise EmbeddingError(
-                    f"passage {passage.id!r} carries an embedding with NaN or infinity; embed the "
-                    "passage again, or leave its embedding out"
-                )
+    if not (squares.min() > _TINY and squares.max() < _HUGE):
         # By the largest entry first: the squares of very large or small entries leave the range.
         largest = np.abs(matrix).max(axis=1, keepdims=True)
         largest[largest == 0.0] = 1.0
@@ -139,19 +147,6 @@ def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float
         squares[squares == 0.0] = 1.0
     unit: NDArray[np.float32] = (matrix / np.sqrt(squares)[:, None]).astype(np.float32)
     return unit
-
-
-def _stacked(passages: Sequence[Passage]) -> NDArray[np.float64]:
-    rows = [np.asarray(passage.embedding) for passage in passages]
-    shape = rows[0].shape
-    for passage, row in zip(passages, rows, strict=True):
-        if row.shape != shape or len(shape) != 1 or row.size == 0:
-            raise EmbeddingError(
-                f"passage {passage.id!r} carries an embedding of shape {row.shape} and dtype "
-                f"{row.dtype}, another one {shape}; give all of them one float vector of "
-                "the same length, or none"
-            )
-    return np.array(rows, dtype=np.float64)
 
 
 def similarity_matrix(rows: NDArray[np.floating]) -> NDArray[np.float64]:

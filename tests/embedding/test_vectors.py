@@ -56,8 +56,6 @@ def test_very_large_and_small_entries_keep_their_direction(size):
 @pytest.mark.parametrize(
     "other",
     [
-        np.ones(3),
-        np.ones((1, 2)),
         np.float64(1.0),
         [],
         np.array(["a", "b"]),
@@ -65,8 +63,6 @@ def test_very_large_and_small_entries_keep_their_direction(size):
         np.array([True, False]),
         np.array([None, 1.0]),
         [[1.0], [1.0, 2.0]],
-        np.array([np.nan, 1.0]),
-        np.array([np.inf, 1.0]),
         {"a": 1.0},
     ],
     ids=str,
@@ -76,6 +72,17 @@ def test_what_is_no_vector_is_refused_with_the_id_of_a_passage(other):
         vectors(carrying(np.ones(2), other), Recorder())
     with pytest.raises(EmbeddingError, match=r"passage '[01]' carries an embedding"):
         vectors(carrying(other, np.ones(2)), Recorder())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [np.ones(3), np.ones((1, 2)), np.ones(0), np.array([np.nan, 1.0]), [np.inf, 1.0]],
+    ids=str,
+)
+def test_one_vector_that_cannot_be_used_has_all_embedded_anew(other):
+    recorder = Recorder()
+    rows = vectors(carrying(np.ones(2), other), recorder)
+    assert rows.tolist() == Recorder().embed(["0", "1"]).tolist()
 
 
 def test_an_array_that_cannot_be_read_is_refused():
