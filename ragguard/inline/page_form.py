@@ -50,7 +50,6 @@ from ragguard.inline.page_parts import (
 )
 from ragguard.inline.query_form import INTERROGATIVES
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passages
-from ragguard.text.html import strip_markup
 from ragguard.text.lines import first_lines, without_list_mark
 
 USUAL, LEAST = 2 / 5, 2
@@ -91,7 +90,7 @@ _ASKING = ("question", "embedded")  # forms that the same words have but once
 
 
 def _shown(passage: TokenizedPassage) -> str:
-    return without_list_mark(strip_markup(passage.text).replace("\u00a0", " "))
+    return without_list_mark(passage.shown.replace("\u00a0", " "))
 
 
 def parts(passage: TokenizedPassage) -> dict[str, str]:
@@ -124,7 +123,7 @@ def repeats_as_expected(
     for row in rows if titled else ():
         if start := begins_with(query.sequence, passages[row].once(_shown)):
             found[row] = {**found[row], "run-in": start}
-    asks = not query.names  # what is named other pages name as well
+    asks = not query.names  # other pages hold a name as well
     asked = query.asking if asks else INTERROGATIVES & query.distinct
     if "to" in query.sequence[1:2]:
         asked = frozenset()

@@ -82,7 +82,6 @@ _WORD = re.compile(r"[^\W_]+")
 _WRITTEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _ELSEWHERE = frozenset(" ".join(_OTHERS["words"].values()).casefold().split())
 _WITHIN = re.compile("|".join(" ".join(_OTHERS["within"].values()).split()))
-_MARK = re.compile("[?\uff1f\u061f\u037e]|[\u0370-\u03ff];\\s*$")  # at last the Greek one
 
 
 def names(text: str, words: Sequence[str]) -> bool:
@@ -123,7 +122,7 @@ def begins_as_question(words: Sequence[str]) -> bool:
 
 def has_question_mark(text: str) -> bool:
     """Return True if a text has a question mark, or ends in a Greek one."""
-    return _MARK.search(text) is not None
+    return QUESTION_MARK.search(text) is not None
 
 
 def asks_by_words(words: Sequence[str]) -> bool:

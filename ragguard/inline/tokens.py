@@ -107,6 +107,11 @@ class TokenizedPassage(_Tokenized):
         """The passage as it is written, before `rewritten`."""
         return self._written or self
 
+    @cached_property
+    def shown(self) -> str:
+        """The passage without its markup."""
+        return strip_markup(self.text)
+
     @property
     def joined(self) -> str:
         """Its words between single spaces, and around: a run is in it if it is in the passage."""
@@ -184,6 +189,7 @@ def _read_passage(text: str) -> TokenizedPassage:
     long = passage.distinct
     if sequence is not words:  # n-grams are shorter than all that may be misspelt
         long = frozenset([word for word in long if len(word) >= SHORTEST])
+    passage.shown = shown
     passage.oov = oov_words(long)
     passage.injection = injection_strength(shown, passage.distinct)
     return passage

@@ -476,7 +476,7 @@ def test_what_a_query_asks_behind_what_it_tells_is_not_expected(asks):
 def test_the_work_grows_with_what_is_read_and_parts_are_read_once(monkeypatch):
     module = importlib.import_module("ragguard.inline.page_form")
     read = []
-    monkeypatch.setattr(module, "strip_markup", lambda text: read.append(text) or text)
+    monkeypatch.setattr(module, "without_list_mark", lambda text: read.append(text) or text)
     pages = [f"Trim the wick of lamp {n}\n{ANSWER * 200} {n}" for n in range(60)]
     passages = tokenize_passages(pages)
     for _ in range(2):

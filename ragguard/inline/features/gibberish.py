@@ -36,7 +36,6 @@ from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, ClassBigram, class
 from ragguard.inline.features.coverage import Match, rescale
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 from ragguard.text import MAX_CHARS, both_ends, has_function_words
-from ragguard.text.html import strip_markup
 
 _HALF = 32  # nats of oddness that are half of the way to 1
 _BREAK = "\u2016"  # has the class of words in other scripts, which end a stretch
@@ -83,7 +82,7 @@ def usual_gibberish(passages: Sequence[TokenizedPassage]) -> float:
 
 def gibberish_of(passage: TokenizedPassage) -> float:
     """Return how odd the oddest stretch of a passage's runs is, in [0, 1), if it is in English."""
-    return gibberish(runs(strip_markup(both_ends(passage.text, MAX_CHARS))))
+    return gibberish(runs(both_ends(passage.shown, MAX_CHARS)))
 
 
 def runs(text: str) -> list[str]:

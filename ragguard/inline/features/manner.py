@@ -60,7 +60,7 @@ from ragguard.inline.features.prose import (
 from ragguard.inline.tokens import ENDS, TokenizedPassage
 from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, both_ends
-from ragguard.text.html import strip_markdown, strip_markup
+from ragguard.text.html import strip_markdown
 from ragguard.text.lines import body, without_list_mark
 from ragguard.text.notes import without_notes
 
@@ -215,7 +215,7 @@ class MannerModel:
 
         They speak neither for a passage nor against it: the lesser of both counts.
         """
-        text = without_list_mark(strip_markup(both_ends(passage.text, 2 * CHARS)))
+        text = without_list_mark(both_ends(passage.shown, 2 * CHARS))
         return min(map(self.manner, {text, strip_markdown(text)}))
 
 

@@ -22,7 +22,6 @@ from ragguard.inline.query_form import (
 )
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import tokens
-from ragguard.text.html import strip_markup
 from ragguard.text.lines import list_mark, unwrapped
 
 _WHOLE = 0.9
@@ -162,7 +161,7 @@ def _is_asked_within(
 
 
 def _asks(passage: TokenizedPassage) -> bool:
-    return questions(strip_markup(passage.text)) != ""
+    return questions(passage.shown) != ""
 
 
 def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) -> bool:
@@ -191,7 +190,7 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     asks = not query.asking.isdisjoint(said) or (query.asks_otherwise and is_whole(words, query))
     if asks or passage.written is not passage:
         return False
-    text = unwrapped(strip_markup(passage.text).lstrip()[:_HEADING])
+    text = unwrapped(passage.shown.lstrip()[:_HEADING])
     ends = _BREAK.search(text, list_mark(text))
     text = text[: ends.start()] if ends else text
     sentence = tokens(text)

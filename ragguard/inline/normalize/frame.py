@@ -32,7 +32,6 @@ from ragguard.inline.tokens import (
     leading_label,
 )
 from ragguard.text import STOP_WORDS, tokens
-from ragguard.text.html import strip_markup
 from ragguard.text.lines import LINE_WORDS
 from ragguard.text.ngrams import ngrams
 
@@ -134,7 +133,7 @@ def _is_outside(query: TokenizedQuery, said: Sequence[str], turn: _Turn) -> bool
 
 def _starts(passage: TokenizedPassage) -> list[_Turn]:
     """Return the turns to the first words of a passage, of a line at most."""
-    text, said = strip_markup(passage.text), passage.sequence
+    text, said = passage.shown, passage.sequence
     starts = [word.start() for word in _BEGINS.finditer(text[:_CHARS])][: LINE_WORDS + 1]
     before = [(at, tuple(ngrams(tokens(text[:at])))) for at in starts]
     return [
@@ -168,7 +167,7 @@ class _Turn(NamedTuple):
 
     def turned(self, passage: TokenizedPassage) -> TokenizedPassage:
         """Return the passage turned there."""
-        text, said = strip_markup(passage.text), passage.sequence
+        text, said = passage.shown, passage.sequence
         return TokenizedPassage(
             (*said[self.words :], *said[: self.words]),
             f"{text[self.at :]}\n{text[: self.at]}",
@@ -182,13 +181,13 @@ class _Turn(NamedTuple):
         return replace(
             passage,
             sequence=passage.sequence[self.words :],
-            text=strip_markup(passage.text)[self.at :],
+            text=passage.shown[self.at :],
         )
 
 
 def _turns(passage: TokenizedPassage) -> tuple[list[_Turn], list[_Turn]]:
     """Return the turns to what stands behind the first short parts, and before the last ones."""
-    text = strip_markup(passage.text)
+    text = passage.shown
     if "\n" not in text:
         return [], []
     said, size = passage.sequence, len(passage.sequence)
