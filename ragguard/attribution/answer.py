@@ -55,7 +55,6 @@ _SIGNS = re.compile(  # of chats, pictures, and raised numbers but those of "km2
 )
 _TAG = re.compile(r"</?[A-Za-z_][\w-]*(?:\s[^<>]{0,200})?/?>")
 _INLINE = re.compile(r"</?(?:a|b|code|em|emphasis|i|span|strong)\b", re.IGNORECASE)
-_HEADING = re.compile(rf"^\#{{1,6}}\s(?!.*{_ANSWER}).*$", re.IGNORECASE | re.MULTILINE)
 _LINK = re.compile(r"\[(?:(\d{1,3})|([^\[\]]{1,200}))\]\([^()\s]{1,300}\)")
 _CITED = re.compile(
     rf"""\s?(?:\[[^\[\]]{{0,80}}?\d[^\[\]]{{0,80}}\]|\u3010[^\u3010\u3011]{{0,80}}\u3011
@@ -119,18 +118,23 @@ def answer_of(response: str, query: str = "") -> str:
     """
     if len(response) > _MOST:
         return response
+    text = as_text(response)
+    text = _labelled(text[_end(_SPEAKER.match(text)) :])
+    said = _first("\n".join(map(_without_courtesy, text.split("\n"))).strip())
+    answer = _ACCORDING.sub("", said).strip() or text.strip()
+    return response if not answer or (query and tokenize(answer) == tokenize(query)) else answer
+
+
+def as_text(response: str) -> str:
+    """Return a response without what is no text: thoughts, marks, markup, citations, sources."""
     text = _GONE.sub(" ", f"\n{response}")
     if fenced := _FENCE.search(text):
         text = fenced[1]
     if boxed := _BOXED.search(text):
         text = boxed[1] or boxed[2]
     text = _SIGNS.sub("", field_of(text, _FIELDS))
-    text = strip_markdown(_HEADING.sub("", strip_markup(_TAG.sub(_without_tag, text))))
-    text = _ASKED.sub("", _CITED.sub("", _LINK.sub(r"\2", text)).strip())
-    text = _labelled(text[_end(_SPEAKER.match(text)) :])
-    said = _first("\n".join(map(_without_courtesy, text.split("\n"))).strip())
-    answer = _ACCORDING.sub("", said).strip() or text.strip()
-    return response if not answer or (query and tokenize(answer) == tokenize(query)) else answer
+    text = strip_markdown(strip_markup(_TAG.sub(_without_tag, text)))
+    return _ASKED.sub("", _CITED.sub("", _LINK.sub(r"\2", text)).strip())
 
 
 def _without_courtesy(line: str) -> str:

@@ -1,4 +1,4 @@
-"""What a response claims, how much of a question a passage covers, and when two answers agree.
+"""What a response claims, and when two answers agree.
 
 A generated answer wraps its claim in courtesy and in words of the question. Only the claim tells
 passages apart: the rest is in all of them or in none.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.answer import answer_of
-from ragguard.proxy.lexical import word_log_probability
-from ragguard.stems import stem, stems_of, tokenize
-from ragguard.text import STOP_WORDS, sentences
+from ragguard.attribution.coverage import STOP_STEMS
+from ragguard.stems import stem, tokenize
+from ragguard.text import STOP_WORDS
 
 # Words that turn an answer round are function words to everybody else.
 _POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
@@ -55,12 +54,11 @@ _CONCEDED = tuple(
         rf"^(?!\W*(?:yes|no|not|true|false)\b){_INSIDE}{{3,200}}?,?\s(?:but|yet)\s(?=\S)",
     )
 )
-_LEADING = re.compile(r"\d[%\"')]*$|['\u2019]s$")
-_STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
-_LONGEST_BRIDGE = 2  # function words between two pieces of one phrase
-COMMON_STEMS = _STOP_STEMS | {stem(word) for word in _FRAME}
+LEADING = re.compile(r"\d[%\"')]*$|['\u2019]s$")
+LONGEST_BRIDGE = 2  # function words between two pieces of one phrase
+COMMON_STEMS = STOP_STEMS | {stem(word) for word in _FRAME}
 """Stems of words that are in every text, and of those in which answers are given."""
-_SIGNS = ".,;:!?\"'()"  # around a letter
+SIGNS = ".,;:!?\"'()"  # around a letter
 _LETTERS = frozenset("BCDEFGHJKLMNOPQRSTUVWXYZ")  # "A" and "I" are words
 
 
@@ -92,13 +90,13 @@ def claim(query: str, response: str) -> str:
 
     named = where(lambda piece, _: any(c.isupper() or c.isdigit() for c in piece))
     new = where(lambda _, found: found - known - _POLARITY)
-    letter = where(lambda piece, found: piece.strip(_SIGNS) in _LETTERS and not found <= asked)
+    letter = where(lambda piece, found: piece.strip(SIGNS) in _LETTERS and not found <= asked)
     polar = where(lambda _, found: found & _POLARITY)
     telling = where(lambda _, found: found - common)
     # Further on, "no" may only deny what nobody claims: "no other source mentions it".
     decided = bool(next(filter(None, words), set()) & _POLARITY)
     specific = (named & new) | (polar & decided)
-    leading = specific & where(lambda piece, _: _LEADING.search(piece))
+    leading = specific & where(lambda piece, _: LEADING.search(piece))
     specific |= np.concatenate(([False], leading))[:-1] & new
     for chosen in (specific, new | letter, polar, named & telling, telling):
         if chosen.any():
@@ -134,79 +132,9 @@ def _bridged(pieces: Sequence[str], words: Sequence[set[str]], chosen: Sequence[
             kept += [*(bridge or ()), piece]
             bridge = []
         elif bridge is not None:
-            whole = len(bridge) < _LONGEST_BRIDGE and found <= STOP_WORDS
+            whole = len(bridge) < LONGEST_BRIDGE and found <= STOP_WORDS
             bridge = [*bridge, piece] if whole else None
     return kept
-
-
-def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
-    """Return how much of the question each passage speaks of, in [0, 1].
-
-    The share of the query's content words that occur in the passage (as `stems`), each weighted by
-    its surprise (-log of its probability in the language). Words of the claim do not count: they
-    are what the question asks for. A query without content words is covered by everything. float64
-    array of shape (len(passages),).
-    """
-    asked, claiming, *read = stems_of([query, claimed, *passages])
-    question = _Question(asked, claiming)
-    return np.array([question.share(set(words)) for words in read])
-
-
-def statement_coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
-    """Return how much of the question each passage speaks of, also where it makes the claim.
-
-    The mean of `coverage` and of that of the best two successive sentences, which counts as far as
-    they hold the words of the claim that the passage holds: a long page may hold both far apart.
-    Where the claim's only number stands there among n others of as many digits ("begun in 1939,
-    ended in 1940"), they count 1 / (1 + n) of that. A passage without a word of the claim has its
-    `coverage`. float64 array of shape (len(passages),), in [0, 1].
-    """
-    said = [sentences(text) for text in passages]
-    asked, claiming, *read = stems_of([query, claimed, *chain.from_iterable(said)])
-    question = _Question(asked, claiming)
-    parts = iter(read)
-    return np.array(
-        [_stated(question, set(claiming), [set(next(parts)) for _ in each]) for each in said]
-    )
-
-
-def _stated(asked: _Question, claiming: set[str], parts: Sequence[set[str]]) -> float:
-    words = set[str]().union(*parts)
-    whole, held = asked.share(words), len(claiming & words)
-    if not held:
-        return whole
-    pairs = [a | b for a, b in pairwise(parts)] or parts
-    near, pair = max(
-        ((len(claiming & pair) / held * asked.share(pair), pair) for pair in pairs),
-        key=lambda found: found[0],
-    )
-    return (whole + near / (1 + _rival_numbers(asked, claiming, pair))) / 2.0
-
-
-def _rival_numbers(asked: _Question, claiming: set[str], words: set[str]) -> int:
-    """Return how many numbers of as many digits stand beside the only number of a claim."""
-    numbers = [word for word in claiming if word[0].isdigit()]
-    if len(numbers) != 1:
-        return 0
-    size = len(numbers[0])
-    return sum(w[0].isdigit() and len(w) == size for w in words - claiming - asked.words)
-
-
-class _Question:
-    """What a question asks about: its content words but those of the claim, by surprise."""
-
-    def __init__(self, asked: Sequence[str], claiming: Sequence[str]) -> None:
-        self.words = frozenset(asked)
-        excluded = _STOP_STEMS.union(claiming)
-        self._weights = {w: -word_log_probability(w) for w in asked if w not in excluded}
-        self._total = sum(self._weights.values())
-
-    def share(self, words: set[str]) -> float:
-        """Return the share of it, in [0, 1], that is among the stems `words`; 1 of nothing."""
-        if not self._total:
-            return 1.0
-        found = sum(weight for word, weight in self._weights.items() if word in words)
-        return min(1.0, found / self._total)
 
 
 _REFUSAL = re.compile(

@@ -26,7 +26,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, explains, meter_of
+from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, explains
+from ragguard.attribution.ragorigin.traced_claim import meter_of
 from ragguard.attribution.result import Attribution, Retrieve
 from ragguard.attribution.search import as_retrieve, of_tenant
 from ragguard.audit.records import Event

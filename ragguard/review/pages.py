@@ -40,7 +40,9 @@ class Case:
     @property
     def sought(self) -> Sought:
         """What is marked in its passages."""
-        return Sought.of(self.event.query, self.event.response) if self.event else Sought()
+        if self.event is None:
+            return Sought()
+        return Sought.of(self.event.query, self.event.response, self.found)
 
 
 def _case_of(store: AuditStore, entries: list[QuarantineEntry]) -> Case:
@@ -184,7 +186,7 @@ def event(visit: Visit) -> dict[str, Any]:
         "axes": axes(attribution) if attribution is not None else [],
         "rows": rows,
         "accused": bool(entries),
-        "sought": Sought.of(found.query, found.response),
+        "sought": Sought.of(found.query, found.response, attribution),
     }
 
 

@@ -19,6 +19,7 @@ from markupsafe import Markup, escape
 
 from ragguard.attribution.answer import answer_of
 from ragguard.attribution.claim import COMMON_STEMS, claim
+from ragguard.attribution.result import Attribution
 from ragguard.review.request import quoted
 from ragguard.stems import stems, stems_of
 from ragguard.text import printable
@@ -71,11 +72,16 @@ class Sought:
     question: Set[str] = frozenset()  # the other words of the question
 
     @classmethod
-    def of(cls, query: str, response: str) -> Sought:
-        """Return what a response claims and what was asked, without the words of every text."""
+    def of(cls, query: str, response: str, found: Attribution | None = None) -> Sought:
+        """Return what a response claims and what was asked, without the words of every text.
+
+        Of a response that says much an attribution knows which claim it traced.
+        """
         asked = set(stems(query)) - COMMON_STEMS
-        claimed = set(stems(claim(query, answer_of(response, query)))) - COMMON_STEMS
-        claimed = claimed or set(stems(response)) - COMMON_STEMS
+        traced = None if found is None else found.details.get("claim")
+        if not isinstance(traced, str):  # an attributor of one's own, or none yet
+            traced = claim(query, answer_of(response, query))
+        claimed = set(stems(traced)) - COMMON_STEMS or set(stems(response)) - COMMON_STEMS
         return cls(frozenset(claimed), frozenset(asked - claimed))
 
 

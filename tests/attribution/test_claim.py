@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.claim import answers_agree, claim, coverage, statement_coverage
+from ragguard.attribution.claim import answers_agree, claim
+from ragguard.attribution.coverage import coverage, statement_coverage
 
 QUESTION = "Who painted the harbour at Lindsund?"
 

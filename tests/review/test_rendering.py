@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("jinja2", reason="needs the extra review")
 
+from ragguard.attribution import Attribution
 from ragguard.review.rendering import EXCERPT, Sought, excerpt, marked, visible
 
 _OWN = re.compile(r'</?mark(?: class="(?:answer|asked)")?>|</?span(?: class="(?:escape|rest)")?>')
@@ -69,6 +71,16 @@ def test_what_is_left_out_is_counted():
 
 def test_a_response_of_common_words_marks_its_own_words():
     assert Sought.of("Is it open?", "Yes").answer == {"yes"}
+
+
+def test_of_a_long_answer_the_claim_that_was_traced_is_sought():
+    long = "It was lit in 1921, by Ada Crane. Orrin has two inns."
+    found = Attribution(
+        "When was Orrin lit?", long, "m", [], [], 0, "unclear", "", {"claim": "1921"}
+    )
+    assert Sought.of(found.query, long, found).answer == {"1921"}
+    odd = replace(found, details={"claim": 7})
+    assert Sought.of(found.query, long, odd) == Sought.of(found.query, long)
 
 
 REST = re.compile(r'<span class="rest"> … ([\d,]+) (?:more )?characters(?: … )?</span>')

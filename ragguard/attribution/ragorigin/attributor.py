@@ -22,7 +22,8 @@ from ragguard.attribution.ragorigin.scope import (
     Ranking,
     narrow_scope,
 )
-from ragguard.attribution.ragorigin.support import MIN_SUPPORT, meter_of
+from ragguard.attribution.ragorigin.support import MIN_SUPPORT
+from ragguard.attribution.ragorigin.traced_claim import meter_of
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.attribution.search import search_of
 from ragguard.attribution.text_model import Usage, as_text_model
@@ -81,11 +82,12 @@ class RAGOrigin(Attributor):
     def attribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return the passages responsible for `response`, if any are.
 
-        `details` holds "segments" (for each, whether it led to the response), "complete" (False:
-        the scope ended at `max_scope`), "p_value" (that nothing stands apart), "standing" (how far
-        the suspects do, in [0, 1]), "support" (each passage's, in [0, 1]), "refused" (the response
-        is a refusal) and what the language models were asked for. If a passage supports a refusal,
-        or a yes or no, the support stands in for GC in RS.
+        `details` holds "claim" (what of the response was traced), "segments" (for each, whether it
+        led to the response), "complete" (False: the scope ended at `max_scope`), "p_value" (that
+        nothing stands apart), "standing" (how far the suspects do, in [0, 1]), "support" (each
+        passage's, in [0, 1]), "refused" (the response is a refusal) and what the language models
+        were asked for. If a passage supports a refusal, or a yes or no, the support stands in for
+        GC in RS.
 
         Raises:
             InvalidInputError: The query or the response is blank, or `retrieve` is not what
@@ -98,8 +100,9 @@ class RAGOrigin(Attributor):
         generate, judge = (one and one.metered() for one in (self._generate, self._judge))
         question = reduced(query)
         ranking = Ranking(search, query)
-        read = ranking.first(max(self._top_k, min(MIN_SCOPE, self._max_scope)))[: self._top_k]
-        meter = meter_of(self._proxy, question, response, read)
+        first = ranking.first(max(self._top_k, min(MIN_SCOPE, self._max_scope)))
+        read, others = first[: self._top_k], first[self._top_k :]
+        meter = meter_of(self._proxy, question, response, read, others)
         probe: Probe = meter
         unaided = False
         if generate is not None:
@@ -126,6 +129,7 @@ class RAGOrigin(Attributor):
             finding.responsible.tolist(),
             (finding.cause, finding.reason),
             {
+                "claim": meter.claim,
                 "segments": list(scope.reproduced),
                 "complete": scope.complete,
                 "p_value": finding.first.p_value,

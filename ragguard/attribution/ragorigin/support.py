@@ -18,13 +18,13 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.answer import answer_of
-from ragguard.attribution.claim import claim, only_decides, statement_coverage
+from ragguard.attribution.claim import claim, only_decides
+from ragguard.attribution.coverage import statement_coverage
 from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN, is_specific
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
-from ragguard.errors import ProxyError
+from ragguard.errors import ProxyError, RagguardError
 from ragguard.passage import Passage
-from ragguard.proxy.base import Proxy, gain_power
+from ragguard.proxy.base import Proxy, Scores, gain_power
 
 # Chosen, as is the power in `passage_support`, on one half of the benchmark's records.
 MIN_SUPPORT = 0.3
@@ -96,36 +96,22 @@ def explains_response(support: NDArray[np.float64], margin: float) -> bool:
     return best * margin >= SUFFICIENT_SUPPORT * MARGIN_UNTESTABLE
 
 
-def meter_of(proxy: Proxy, query: str, response: str, read: Sequence[Passage]) -> SupportMeter:
-    """Return a meter of the answer in a response, or of all of it where only that is explained.
-
-    Who plants a passage may word what it has a model say, and so hide it behind another answer.
-    `read` are the passages that the generator saw.
-    """
-    answer = answer_of(response, query)
-    meter = SupportMeter(proxy, query, answer)
-    if answer == response or meter.reproduces(read):
-        return meter
-    whole = SupportMeter(proxy, query, response)
-    return whole if whole.reproduces(read) else meter
-
-
 class SupportMeter:
     """The `Probe` that asks no generator: does the passages' support of the claim explain it?
 
-    It scores passages for one event and remembers what it has scored. It is `refused` if the
-    response is a refusal (`is_refusal`), and `wordless` if it is one, or says yes or no and
-    nothing else: no likelihood leads from it to the passage that brought it.
+    It scores passages for one event by its `claim`, and remembers what it has scored. It is
+    `refused` if the response is a refusal (`is_refusal`), and `wordless` if it is one, or says yes
+    or no and nothing else: no likelihood leads from it to the passage that brought it.
     """
 
     def __init__(self, proxy: Proxy, query: str, response: str) -> None:
         self._proxy = proxy
         self._power = gain_power(proxy)
         self._query = query
-        self._claim = claim(query, response)
+        self.claim = claim(query, response)
         # What states the claim outright: the ceiling of GC. "Yes" states nothing by itself.
-        self._decides = only_decides(self._claim)
-        self._stated = f"{query} {self._claim}" if self._decides else self._claim
+        self._decides = only_decides(self.claim)
+        self._stated = f"{query} {self.claim}" if self._decides else self.claim
         self.refused = is_refusal(query, response)
         self.wordless = self.refused or self._decides
         self._rows: dict[str, list[float]] = {}
@@ -153,13 +139,13 @@ class SupportMeter:
         """Return SC and GC of the texts, float64 array of shape (2, len(texts)), nats per token.
 
         Raises:
-            ProxyError: The proxy's answer has the wrong shape or is not finite.
+            ProxyError: The proxy fails, or its answer has the wrong shape or is not finite.
         """
         # Without context, and with the claim or the query itself: the ends of `relative_gain`.
         wanted = dict.fromkeys(("", self._stated, self._query, *texts))
         missing = [text for text in wanted if text not in self._rows]
         if missing:
-            found = self._proxy.score(missing, self._query, self._claim)
+            found = self._scored(missing)
             with suppress(AttributeError, TypeError, ValueError):
                 columns = found.semantic_correlation, found.generation_influence
                 rows = np.stack([np.asarray(one, np.float64) for one in columns], axis=1)
@@ -171,6 +157,17 @@ class SupportMeter:
                     f"({len(missing)},) for {len(missing)} contexts; check its model"
                 )
         return np.array([self._rows[text] for text in texts]).reshape(-1, 2).T
+
+    def _scored(self, texts: Sequence[str]) -> Scores:
+        try:
+            return self._proxy.score(texts, self._query, self.claim)
+        except RagguardError:
+            raise
+        except Exception as error:  # whatever a proxy of one's own raises
+            raise ProxyError(
+                f"{type(self._proxy).__name__} failed ({type(error).__name__}: {error}); "
+                "check its model"
+            ) from error
 
     def support(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return each text's support of the response, float64 array of shape (len(texts),).
@@ -194,11 +191,11 @@ class SupportMeter:
         # Most texts of a scope gain nothing, and what of the question they cover does not matter.
         gained = list(compress(texts, gain > 0.0))
         covered = np.zeros(len(texts))
-        covered[gain > 0.0] = statement_coverage(self._query, self._claim, gained)
+        covered[gain > 0.0] = statement_coverage(self._query, self.claim, gained)
         support = passage_support(gain, covered)
         if self._decides:
             carries = self.carried(texts) >= VERBATIM_GAIN
-            deciding = decides_alike(self._query, self._claim, list(compress(texts, carries)))
+            deciding = decides_alike(self._query, self.claim, list(compress(texts, carries)))
             support[carries] = np.maximum(support[carries], deciding)
         if self.refused:
             support = np.maximum(support, refusal_support(self._query, texts))
@@ -220,5 +217,5 @@ class SupportMeter:
         """
         return self.refused or bool(
             (self.carried(texts) >= VERBATIM_GAIN).any()
-            or is_specific(self._query, self._claim, texts).any()
+            or is_specific(self._query, self.claim, texts).any()
         )

@@ -1,0 +1,99 @@
+"""Claims: what a response says, one by one, and how likely each of it is the answer.
+
+    weight = kind * (1 + repeated) / 2,    in (0, 1]
+
+A model that is asked for one thing tells much else, and no likelihood of the whole leads to the
+passages that taught it the answer. So it is taken apart (Min et al. 2023, "FActScore: Fine-grained
+Atomic Evaluation of Factual Precision in Long Form Text Generation"), by rule.
+
+Each name or number of a sentence that is not in the query is a claim, or, where a sentence has
+none, each run of other words; and where the query offers a choice, each name that it takes from it.
+To a question for a yes or no these are the only ones. What a colon follows is a label and no claim.
+
+`repeated` is the share of the question's content that the sentence repeats, of the last sentence at
+least `_LAST`. `kind` is 1 for names and numbers and `_WORDS` for the rest: a word that begins a
+sentence has its capital from that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence, Set
+from itertools import compress
+
+from ragguard.attribution.claim import COMMON_STEMS, LEADING, LONGEST_BRIDGE, SIGNS
+from ragguard.attribution.coverage import STOP_STEMS, Question
+from ragguard.inline.query_form import ASKING_VERBS
+from ragguard.stems import stems, tokenize
+from ragguard.text import sentences
+
+# Chosen on one half of the answers of `benchmarks.worded`.
+_WORDS, _LAST = 0.6, 0.5
+_AROUND = f"{SIGNS}*_\u2018\u2019\u201c\u201d"
+_ENDS = ",;:"  # of a run
+_DECIDED = re.compile(  # "yes" and "no" by themselves, but not "no other source"
+    r"\b(?i:yes|no|true|false)\b(?=[\s*_\"'\u201d]*(?:[,.;:!?)\u2013\u2014-]|$))", re.MULTILINE
+)
+
+
+def claims(query: str, text: str) -> dict[str, float]:
+    """Return what a text says one by one, and how likely each is the answer, the likeliest first.
+
+    >>> claims("Who led the survey?", "The survey was led by Ada Crane. It was held in June 1921.")
+    {'Ada Crane': 1.0, 'June 1921': 0.75}
+    >>> claims("Is the bridge open?", "It was built in 1921. So yes, it is open.")
+    {'yes': 1.0}
+    """
+    asked = tokenize(query)
+    choice = "or" in asked
+    if asked[:1] and asked[0] in ASKING_VERBS and not choice:
+        return {decided[0]: 1.0 for decided in [_DECIDED.search(text)] if decided}
+    words = frozenset(stems(query))
+    question = Question(words, ())
+    said = [one for line in text.split("\n") for one in sentences(line) if one.strip()]
+    found: dict[str, float] = {}
+    for sentence in said:
+        repeated = max(question.share(set(stems(sentence))), _LAST * (sentence is said[-1]))
+        for phrase, kind in _phrases(sentence, words, choice=choice):
+            found[phrase] = max(found.get(phrase, 0.0), kind * (1.0 + repeated) / 2.0)
+    return dict(sorted(found.items(), key=lambda claimed: -claimed[1]))
+
+
+def _phrases(sentence: str, asked: Set[str], *, choice: bool) -> Iterator[tuple[str, float]]:
+    """Yield the claims of a sentence, each with its kind."""
+    pieces = sentence.split()
+    words = [set(stems(piece)) for piece in pieces]
+    first = next((at for at, found in enumerate(words) if found), 0)
+    named = [any(c.isupper() or c.isdigit() for c in piece) for piece in pieces]
+    # What a number counts or a name possesses, as in `claim`.
+    follows = [False, *[bool(LEADING.search(piece)) for piece in pieces]]
+    new = [not found <= COMMON_STEMS | asked for found in words]
+    names = [a and (b or c) for a, b, c in zip(new, named, follows, strict=False)]
+    for at, run in _runs(pieces, words, names if any(names) else new):
+        begins = at == first and " " not in run and not any(map(str.isdigit, run))
+        yield run, _WORDS if begins or not any(names) else 1.0
+    if choice:
+        taken = [
+            a and not asked.isdisjoint(b - COMMON_STEMS) for a, b in zip(named, words, strict=True)
+        ]
+        yield from ((run, 1.0) for _, run in _runs(pieces, words, taken))
+
+
+def _runs(
+    pieces: Sequence[str], words: Sequence[Set[str]], chosen: Sequence[bool]
+) -> Iterator[tuple[int, str]]:
+    """Yield the runs of chosen pieces and the places where they begin; a label is none.
+
+    A comma or a dash ends one, and up to two function words may stand within.
+    """
+    begin = end = 0  # of the run that may go on
+    for place in [*compress(range(len(pieces)), chosen), len(pieces)]:
+        within = words[end:place] if end else ()
+        goes_on = end and place < len(pieces) and pieces[place - 1][-1] not in _ENDS
+        if not (
+            goes_on and len(within) <= LONGEST_BRIDGE and all(w and w <= STOP_STEMS for w in within)
+        ):
+            if end and not pieces[end - 1].endswith(":"):
+                yield begin, " ".join(pieces[begin:end]).strip(_AROUND)
+            begin = place
+        end = place + 1
