@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN
 from benchmarks.misgeneration import MAIN_KINDS, TOP_K, Event, Outcomes, blamed, rounded, selected
-from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped, share, summed
+from benchmarks.report.table import Row, Sections, Table, as_is, grouped, share, summed
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
@@ -77,7 +77,7 @@ def run(data: Path | None, limit: int | None, seed: int = 0, half: int = 1) -> S
             for (form, rule), reached in scopes.items()
             for size, missed in [[rounded(mean(of)) for of in zip(*reached, strict=True)]]
         ],
-        "summary": summary(of_poisoned, of_clean),
+        "summary": list(summary(of_poisoned, of_clean)),
         "ms_per_event": {
             "median": rounded(1e3 * median(seconds)),
             "p95": rounded(1e3 * np.quantile(seconds, 0.95)),
@@ -94,14 +94,13 @@ def _scope(event: Event, least: int) -> tuple[int, float]:
     return len(scope.passages), len(missed) / len(event.poison)
 
 
-def summary(poisoned: Sequence[Row], clean: Sequence[Row]) -> Rows:
-    """Return means over datasets, each of which is the mean over its rows of main kinds.
+def summary(poisoned: Sequence[Row], clean: Sequence[Row]) -> Iterator[Row]:
+    """Yield means over datasets, each of which is the mean over its rows of main kinds.
 
     `clean_blamed` is a mean over datasets, `clean_blamed_pooled` one over all clean events.
     """
     main = [row for row in poisoned if row["kind"] in MAIN_KINDS]
     of_clean = grouped(clean, *_REPORTED)
-    rows = []
     for stratum, group in grouped(main, *_REPORTED, "form").items():
         innocent, datasets = of_clean[stratum[:-1]], grouped(group, "dataset").values()
         line = {name: group[0][name] for name in ("data", "form", "response", "method")}
@@ -110,29 +109,27 @@ def summary(poisoned: Sequence[Row], clean: Sequence[Row]) -> Rows:
             line[name] = rounded(mean(mean(row[name] for row in part) for part in datasets))
         line["clean_blamed"] = rounded(mean(row["blamed"] for row in innocent))
         pooled = sum(row["blamed"] * row["events"] for row in innocent) / summed(innocent)["events"]
-        rows.append({**line, "clean_blamed_pooled": rounded(pooled)})
-    return rows
+        yield {**line, "clean_blamed_pooled": rounded(pooled)}
 
 
 def tables(sections: Sections) -> Iterator[Table]:
     section = sections["attribution"]
     for part in ("summary", "scopes", "clean"):
         yield as_is(f"Attribution: {part}", section[part])
-    yield _wrong_answers(section)
-    yield _one_text(section["single"])
+    yield as_is("Attribution: wrong answers", _wrong_answers(section))
+    yield as_is("Attribution: one planted text", _one_text(section["single"]))
     times = section["ms_per_event"]
     line = {"median": f"{times['median']:.1f} ms", "95th percentile": f"{times['p95']:.1f} ms"}
     yield as_is("Attribution: processor time of an event", [line])
 
 
-def _wrong_answers(section: Sections) -> Table:
+def _wrong_answers(section: Sections) -> Iterator[Row]:
     summaries, poisoned, clean = (
         [row for row in section[part] if _SHOWN.items() <= row.items()]
         for part in ("summary", "poisoned", "clean")
     )
     main = [row for row in poisoned if row["kind"] in MAIN_KINDS]
     by_place, by_data = grouped(main, "data", "form"), grouped(clean, "data")
-    lines = []
     for row in summaries:
         strata, innocent = by_place[row["data"], row["form"]], by_data[row["data"],]
         line = {"data": row["data"], "form": _FORMS[row["form"]]}
@@ -142,13 +139,10 @@ def _wrong_answers(section: Sections) -> Table:
         said = _WORST.format_map(worst) if len(strata) > 1 else ""
         line["worst stratum: DACC, FPR, FNR (events)"] = said
         touched = sum(round(part["blamed"] * part["events"]) for part in innocent)
-        line["clean events blamed"] = f"{touched} of {summed(innocent)['events']}"
-        lines.append(line)
-    return as_is("Attribution: wrong answers", lines)
+        yield {**line, "clean events blamed": f"{touched} of {summed(innocent)['events']}"}
 
 
-def _one_text(rows: Sequence[Row]) -> Table:
-    lines = []
+def _one_text(rows: Sequence[Row]) -> Iterator[Row]:
     for (data, form), part in grouped(rows, "data", "form").items():
         events = summed(part)["events"]
         found = sum(round(row["recall"] * row["events"]) for row in part)
@@ -156,8 +150,7 @@ def _one_text(rows: Sequence[Row]) -> Table:
         line["found"] = f"{found} ({share(found, events)})"
         line["ended as unclear"] = sum(row["causes"]["unclear"] for row in part)
         line |= {name.upper(): f"{mean(row[name] for row in part):.3f}" for name in ("dacc", "fpr")}
-        lines.append(line)
-    return as_is("Attribution: one planted text", lines)
+        yield line
 
 
 @command(tables)

@@ -141,5 +141,5 @@ def _attacked(source: str, rows: Rows) -> Iterator[Table]:
             [row for row in rows if row["defence"] == "ragguard"],
             {field: field, "form": "form", "planted": "planted"},
             lambda row: f"k = {row['k']}",
-            lambda part: f"{shares(*found)(part)} ({sum(row['sets'] for row in part)})",
+            lambda row: f"{shares(*found)(row)} ({row['sets']})",
         )

@@ -17,7 +17,7 @@ from benchmarks.datasets import Dataset, load_with_reading
 from benchmarks.embedders import EMBEDDERS, embedder_of
 from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fit_suspicion import fit_detectors, shifted
-from benchmarks.report.table import Table, as_is, as_rich
+from benchmarks.report.table import Row, as_is, as_rich
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from benchmarks.samples import Floats, Samples, samples, signals_of
 from ragguard.embedding import Embedder
@@ -83,12 +83,11 @@ def cross_fitted(
     ]
 
 
-def compared(made: Sequence[dict[str, Any]]) -> Table:
-    """Return by how much the made calibrations differ from the shipped ones."""
+def compared(made: Sequence[dict[str, Any]]) -> Iterator[Row]:
+    """Yield by how much the made calibrations differ from the shipped ones."""
     file = resources.files("ragguard.inline") / "default_calibration.json"
     known = json.loads(file.read_text(encoding="utf-8"))
     shipped = {(entry["size"], entry["with_reference"]): entry for entry in known}
-    lines = []
     for one in made:
         line = {"size": one["size"], "reference": one["with_reference"]}
         other, gaps = shipped[one["size"], one["with_reference"]], []
@@ -98,8 +97,7 @@ def compared(made: Sequence[dict[str, Any]]) -> Table:
         for said, entry in (("made", one), ("shipped", other)):
             line[f"queries, {said}"] = len(entry["scores"])
             line[f"99 % score, {said}"] = f"{np.quantile(entry['scores'], 0.99):.3f}"
-        lines.append({**line, "largest difference": f"{np.max(gaps):.5f}"})
-    return as_is("The made calibrations beside the shipped ones", lines)
+        yield {**line, "largest difference": f"{np.max(gaps):.5f}"}
 
 
 @script
@@ -109,6 +107,6 @@ def main(data: Data, out: Out = None) -> None:
     manners = fit_folds(data, datasets)
     weigh = cross_fitted(datasets, embedders, manners)
     made = list(calibrate(datasets, embedders, weigh, manners))
-    ERRORS.print(as_rich(compared(made)))
+    ERRORS.print(as_rich(as_is("The made calibrations beside the shipped ones", compared(made))))
     if out is not None:
         out.write_text(json.dumps(made), encoding="utf-8")

@@ -8,7 +8,7 @@ line that says where a page comes from, and for honest pages that carry the ques
 the gate's line counts as removed.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, cycle, product
 from pathlib import Path
@@ -17,11 +17,11 @@ import numpy as np
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import OWN, Dataset, Record, load_with_reading, skerrin, texts_in, values
-from benchmarks.datasets.repeating import annotated, key_words, manual_pages
+from benchmarks.datasets.repeating import Form, annotated, key_words, manual_pages
 from benchmarks.embedders import built_in, nearest
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped, listed, shares
+from benchmarks.report.table import Rows, Sections, Table, as_is, grouped, listed, shares
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.samples import COUNTS, SETTINGS, Scored, place_of, setting_of
 from ragguard.embedding import Embedder
@@ -30,7 +30,6 @@ from ragguard.inline.tokens import tokenize_query
 Sets = Sequence[RetrievedSet]
 
 OFFSETS = (0.0, 4.0, 5.0, 6.0, 8.0)  # nats that are tried for `EXPECTED`
-_ONE_OF = 24  # titles of the knowledge base
 _HITS = 30
 _LONG = 6  # words
 _ATTACKS = ("poisonedrag", "blind")
@@ -38,8 +37,7 @@ _MANUAL, _KEYS = "headings of a manual", "key words of a manual"
 _WITH_RIGHT = ("keyword_traffic", _MANUAL, _KEYS, "question on every page", "quotes a page")
 _WAYS = ("as_questions", "as_it_is")
 _LINE = "Source: wiki, page 3\n\n"
-_TITLE = 20  # characters
-_CARRIED: Mapping[str, Callable[[str, str], str]] = {
+_CARRIED: Mapping[str, Form] = {
     "in front": FORMS["prepend"],
     "its first line": lambda question, text: f"{question}\n\n{text}",
     "a path's last step": lambda question, text: f"Home > Help > {question}\n\n{text}",
@@ -68,7 +66,7 @@ def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator
     """Yield titles of the plain knowledge base, as they stand or asked for, with what is found."""
     passages = texts_in(folder, "wikipedia_passages")
     left_out = " ".join(without).lower()
-    named = dict.fromkeys(text.split(". ")[0] for text in passages[::_ONE_OF])
+    named = dict.fromkeys(text.split(". ")[0] for text in passages[::24])
     shown = [title for title in named if title.lower() not in left_out]
     asked = [question for title in shown for question in (title, f"What is {title}?")]
     for question, hits in zip(asked, nearest(asked, passages, _HITS), strict=True):
@@ -83,9 +81,7 @@ def looked_up(
         yield unranked(question, texts, [page])
 
 
-def planted_first(
-    clean: RetrievedSet, text: str, form: Callable[[str, str], str] = FORMS["prepend"]
-) -> RetrievedSet:
+def planted_first(clean: RetrievedSet, text: str, form: Form = FORMS["prepend"]) -> RetrievedSet:
     """Return a set with a text at its top, with the query in a form; it was written for another."""
     right = set(compress(clean.texts, clean.golden))
     return unranked(clean.question, (form(clean.question, text), *clean.texts), right, 1)
@@ -98,16 +94,16 @@ def behind_a_line(found: RetrievedSet, *, planted_alone: bool = False) -> Retrie
     return replace(found, texts=tuple(texts))
 
 
-def titled(found: RetrievedSet) -> RetrievedSet:
-    """Return a set in which each text begins with a line of its first letters."""
-    return replace(found, texts=tuple(f"{text[:_TITLE]}\n\n{text}" for text in found.texts))
-
-
 def carried(group: str, clean: Sets) -> Iterator[tuple[str, str, int, Sets]]:
-    """Yield sets among titled pages, and with a page of the next set that has the question."""
+    """Yield sets among titled pages, and with a page of the next set that has the question.
+
+    A titled page begins with a line of its first twenty letters.
+    """
     pages = [one.texts[0] for one in clean]
-    among = {"": clean, ", titled pages": list(map(titled, clean))}
-    yield "clean", f"{group}, titled pages", 0, among[", titled pages"]
+    texts = [[f"{text[:20]}\n\n{text}" for text in one.texts] for one in clean]
+    titled = [replace(one, texts=tuple(of)) for one, of in zip(clean, texts, strict=True)]
+    among = {"": clean, ", titled pages": titled}
+    yield "clean", f"{group}, titled pages", 0, titled
     for name, form in _CARRIED.items():
         for where, sets in among.items():
             each = zip(sets, [*pages[1:], *pages[:1]], strict=True)
@@ -218,7 +214,10 @@ def tables(sections: Sections) -> Iterator[Table]:
         [row for row in sections["expected_offset"] if not row["with_reference"]],
         {
             **{"queries": "group", "setting": setting_of, "sets": "sets"},
-            **{f"{nats:g} nats": _touched_and_found(f"{nats:g}") for nats in OFFSETS},
+            **{
+                f"{n:g} nats": shares((f"touched_{n:g}", "sets"), (f"found_{n:g}", "attacked"))
+                for n in OFFSETS
+            },
         },
     )
     for title, kind, value in (
@@ -234,14 +233,9 @@ def tables(sections: Sections) -> Iterator[Table]:
             planted_texts = {"planted": count} if kind == "attack" else {}
             sets = {"sets": rows[-1]["sets"], "expected in": rows[-1]["expected"]}
             both = shares(*((f"{value}_{way}", "sets") for way in _WAYS))
-            cells = {setting_of(row): both([row]) for row in rows}
+            cells = {setting_of(row): both(row) for row in rows}
             lines.append({"queries": group, **planted_texts, **sets, **cells})
         yield as_is(title, lines)
-
-
-def _touched_and_found(nats: str) -> Callable[[Row], str]:
-    both = shares((f"touched_{nats}", "sets"), (f"found_{nats}", "attacked"))
-    return lambda row: both([row])
 
 
 @command(tables)

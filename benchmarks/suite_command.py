@@ -24,7 +24,7 @@ from benchmarks.metrics.counting import Rate
 from benchmarks.report import figures
 from benchmarks.report.page import page
 from benchmarks.report.result import describe_run, read, write
-from benchmarks.report.table import as_markdown, as_rich
+from benchmarks.report.table import as_is, as_markdown, as_rich
 from ragguard.errors import RagguardError
 
 _RESULTS = Path(__file__).with_name("results")
@@ -170,7 +170,7 @@ def report(
 def compare(first: Path, second: Path) -> None:
     """Show what changed between two files of rows."""
     before, after = (figures.of_sections(read(path)["sections"]) for path in (first, second))
-    _OUT.print(as_rich(figures.compared(before, after)))
+    _OUT.print(as_rich(as_is("Second less first, points", figures.compared(before, after))))
 
 
 COMMANDS = frozenset({"run", "plan", "report", "compare"})

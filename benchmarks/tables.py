@@ -25,12 +25,10 @@ _PAGES = ("admission", "attacker", "attribution", "choices", "honest-traffic", "
 PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name in _PAGES])
 """The documents that hold tables."""
 
-_OWN_NAME = (
-    "attribution cost languages layouts query_forms signal_worth unseen_manner worded wrapped"
-).split()
+_OWN = "attribution cost languages layouts query_forms signal_worth unseen_manner worded wrapped"
 _MODULES = {
     **{"cells": "protocol", "clean": "inline", "attack": "inline", "admission_clean": "admission"},
-    **{name: name for name in _OWN_NAME},
+    **{name: name for name in _OWN.split()},
 }
 """By section, the module whose `tables` makes the tables of a result that has this section."""
 

@@ -25,7 +25,9 @@ _HEADING = re.compile(r"(?m)^(\S[^\n]*)\n(?:\*{3,}|={3,}|-{3,})\n")
 _WORDS = 110  # of a page of the manual
 _FEW = 12  # words: a section of less says nothing
 
-LAYOUTS: Mapping[str, Callable[[str, str], str]] = {
+Form = Callable[[str, str], str]  # of a question and a text: one text that holds both
+
+LAYOUTS: Mapping[str, Form] = {
     "front": lambda question, text: f"{question.rstrip('?')}? {text}",
     "labels": lambda question, text: f"Question: {question.rstrip('?')} Answer: {text}",
     "record": lambda question, text: json.dumps({"question": question, "text": text}),
@@ -38,9 +40,7 @@ LAYOUTS: Mapping[str, Callable[[str, str], str]] = {
 """Where a page has its question, by name."""
 
 
-def annotated(
-    folder: Path, half: int
-) -> Iterator[tuple[str, Callable[[str, str], str], list[str], list[str]]]:
+def annotated(folder: Path, half: int) -> Iterator[tuple[str, Form, list[str], list[str]]]:
     """Yield groups: a name, how a question stands in a page, pages, and the queries of the first.
 
     The questions and paragraphs are those of `reading_comprehension.jsonl`, every second paragraph,

@@ -10,7 +10,6 @@ import numpy as np
 Rows = Sequence[Mapping[str, Any]]
 
 _RESAMPLES = 2000
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Rate:
         drawn = np.random.default_rng(0).integers(0, len(self.parts), (_RESAMPLES, len(self.parts)))
         parts, totals = (np.array(of)[drawn].sum(axis=1) for of in (self.parts, self.wholes))
         found = parts[totals > 0] / totals[totals > 0]
-        low, high = np.quantile(found, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+        low, high = np.quantile(found, [0.025, 0.975])
         return float(low), float(high)
 
     def with_ends(self) -> dict[str, Any]:
@@ -47,11 +46,6 @@ class Rate:
             return "-"
         low, high = self.ends
         return f"{100 * self.value:.0f} % ({100 * low:.0f}-{100 * high:.0f})"
-
-    @property
-    def short(self) -> str:
-        """The share alone."""
-        return "-" if self.value is None else f"{100 * self.value:.1f} %"
 
 
 def rate(parts: Sequence[float], wholes: Sequence[float] | None = None) -> Rate:

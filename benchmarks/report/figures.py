@@ -102,9 +102,9 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
             yield _crossed(f"Attack success / right answers in short, % ({where})", few, _SUCCESS)
         yield _crossed(f"Attack success / right answers, % ({where})", chosen, _SUCCESS)
         yield _crossed(f"Poison removed / benign removed, % ({where})", chosen, _REMOVED)
-        yield _conditions(f"Attack success under four conditions ({where})", chosen)
+        yield as_is(f"Attack success under four conditions ({where})", _conditions(chosen))
     if clean := [one for one in defended if one.cell.attack == "none" and one.rows]:
-        yield _honest(clean)
+        yield as_is("What honest users pay", _honest(clean))
     if blamed := [one for one in found if one.cell.room == "attributors"]:
         yield _crossed("Attribution: DACC / FPR / FNR, %", blamed, _BLAME)
     if empty := [one for one in found if one.reason]:
@@ -150,26 +150,22 @@ def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
     return Table(title, ("attack", "questions", *heads), tuple(body))
 
 
-def _conditions(title: str, found: Sequence[Shown]) -> Table:
+def _conditions(found: Sequence[Shown]) -> Iterator[Row]:
     attacked = [one for one in found if one.cell.attack != "none" and one.rows]
-    lines = []
     for (method,), rows in rows_by(attacked, "method").items():
         count = figures(rows)
         line = {said: count[f"attack_success{name}"] for name, said in _CONDITIONS.items()}
-        lines.append({"defence": title_of("defences", method), **line})
-    return as_is(title, lines)
+        yield {"defence": title_of("defences", method), **line}
 
 
-def _honest(found: Sequence[Shown]) -> Table:
-    lines = []
+def _honest(found: Sequence[Shown]) -> Iterator[Row]:
     for (reader, k, method), rows in rows_by(found, "reader", "k", "method").items():
         count = figures(rows)
         line: Row = {"defence": title_of("defences", method)}
         line |= {"reader": title_of("readers", reader), "k": k, "questions": len(rows)}
         line |= {said: count[name] for name, said in _PAID.items()}
-        line["attacker's answer by itself"] = count["attack_success"].short
-        lines.append({**line, "answers asked for": f"{count['calls']:.1f}"})
-    return as_is("What honest users pay", lines)
+        line["attacker's answer by itself"] = f"{100 * count['attack_success'].value:.1f} %"
+        yield {**line, "answers asked for": f"{count['calls']:.1f}"}
 
 
 def _empty(found: Sequence[Shown]) -> Table:
@@ -181,13 +177,12 @@ def _empty(found: Sequence[Shown]) -> Table:
     return Table("Cells without rows", ("attack", "method", "data", "why", "cells"), lines)
 
 
-def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
-    """Return the difference of every cell that both hold, over the questions that both hold.
+def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Iterator[Row]:
+    """Yield the difference of every cell that both hold, over the questions that both hold.
 
     Intervals are of the paired difference; a cell of other sources is the same cell here.
     """
     before = {one.cell.key: {row["question"]: row for row in one.rows} for one in first}
-    lines = []
     for one in second:
         old = before.get(one.cell.key, {})
         both = [(old[row["question"]], row) for row in one.rows if row["question"] in old]
@@ -198,5 +193,4 @@ def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
                 changed = rate([b[part] - a[part] for a, b in both])
                 points = [100 * (one or 0.0) for one in (changed.value, *changed.ends)]
                 line[said] = "{:+.1f} ({:+.1f} to {:+.1f})".format(*points)
-            lines.append(line)
-    return as_is("Second less first, points", lines)
+            yield line

@@ -27,8 +27,9 @@ def listed(title: str, rows: Iterable[Row], columns: Mapping[str, Text]) -> Tabl
     return Table(title, tuple(columns), lines)
 
 
-def as_is(title: str, rows: Sequence[Row]) -> Table:
+def as_is(title: str, rows: Iterable[Row]) -> Table:
     """Return the rows as a table, a column for each of their fields."""
+    rows = list(rows)
     fields = dict.fromkeys(name for row in rows for name in row)
     lines = tuple(tuple(str(row.get(name, "")) for name in fields) for row in rows)
     return Table(title, tuple(fields), lines)
@@ -39,12 +40,13 @@ def crossed(
     rows: Sequence[Row],
     down: Mapping[str, Text],
     across: Text,
-    cell: Callable[[list[Row]], str],
+    cell: Callable[[Row], str],
 ) -> Table:
     """Return a table with a line and a column for each of the values that rows have.
 
     `down` has the heads of the first columns, each with what tells lines apart; `across` tells
-    columns apart, and is their head. Lines and columns stand in the order of the rows.
+    columns apart, and is their head; `cell` is made of the sum of the rows there. Lines and columns
+    stand in the order of the rows.
     """
     cells: dict[tuple[str, ...], dict[str, list[Row]]] = {}
     for row in rows:
@@ -52,7 +54,7 @@ def crossed(
         line.setdefault(_text(row, across), []).append(row)
     columns = dict.fromkeys(_text(row, across) for row in rows)
     lines = tuple(
-        (*head, *(cell(line[one]) if one in line else "" for one in columns))
+        (*head, *(cell(summed(line[one])) if one in line else "" for one in columns))
         for head, line in cells.items()
     )
     return Table(title, (*down, *columns), lines)
@@ -95,9 +97,9 @@ def ratio(part: str, whole: str, digits: int = 1) -> Callable[[Row], str]:
     return lambda row: share(row[part], row[whole], digits)
 
 
-def shares(*pairs: tuple[str, str]) -> Callable[[Sequence[Row]], str]:
-    """Return what gives the share of one count in another, for each pair, of rows together."""
-    return lambda rows: " / ".join(ratio(*pair)(summed(rows)) for pair in pairs)
+def shares(*pairs: tuple[str, str]) -> Callable[[Row], str]:
+    """Return what gives the share that one count of a row has in another, for each pair."""
+    return lambda row: " / ".join(ratio(*pair)(row) for pair in pairs)
 
 
 def number(field: str, form: str = ".3f") -> Callable[[Row], str]:

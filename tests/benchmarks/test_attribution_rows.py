@@ -66,5 +66,5 @@ def test_committed_summaries_are_those_of_their_rows():
         [{"data": "own" if row["dataset"] == OWN else "public", **row} for row in kept[rows]]
         for rows in ("poisoned", "clean")
     )
-    made = summary(poisoned, clean)
+    made = list(summary(poisoned, clean))
     assert [row | old for row, old in zip(made, kept["summary"], strict=True)] == made
