@@ -21,6 +21,7 @@ and Eq. 1 is computed with the former.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import product
 from statistics import fmean
 from typing import Any
@@ -33,7 +34,7 @@ from benchmarks.defences.contenders import MULTI_HOP, Defence, all_defences
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
 from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped, pooled
-from benchmarks.retrieval import RetrievedSet
+from benchmarks.retrieval import RetrievedSet, retrieve
 from ragguard.embedding import Embedder
 from ragguard.embedding.vectors import similarity_matrix
 from ragguard.errors import InvalidInputError
@@ -70,21 +71,19 @@ def poisoned_set(
 
     First those, benign and poisoned; then the other hits, as what over-fetching would return.
     """
-    query = embedder.embed([record.question])[0]
-    hits = np.array(record.hits, dtype=object)
-    likeness = embedder.embed(record.hits) @ query
-    is_golden = np.array([text in record.golden for text in record.hits], dtype=bool)
-    golden_first = np.lexsort((-likeness, ~is_golden))
-    shown = [*hits[golden_first[:benign]], *poison]
-    best = np.argsort(-(embedder.embed(shown) @ query), kind="stable")
-    ranked = np.argsort(-likeness, kind="stable")
-    below = ranked[~np.isin(ranked, golden_first[:benign])]
-    texts = (*(shown[i] for i in best), *hits[below])
-    poisoned = np.zeros(len(texts), dtype=bool)
-    poisoned[: len(shown)] = best >= benign
-    golden = np.array([text in record.golden for text in texts], dtype=bool) & ~poisoned
-    rows = embedder.embed(texts)
-    return RetrievedSet(record.question, texts, rows, poisoned, golden), len(shown)
+    ranked = retrieve(record, embedder, len(record.hits))
+    golden_first = sorted(ranked.texts, key=lambda text: text not in record.golden)
+    given = replace(record, hits=tuple(golden_first[:benign]))
+    shown = retrieve(given, embedder, len(given.hits) + len(poison), poison)
+    below = [at for at, text in enumerate(ranked.texts) if text not in given.hits]
+    together = RetrievedSet(
+        record.question,
+        (*shown.texts, *(ranked.texts[at] for at in below)),
+        np.concatenate([shown.embeddings, ranked.embeddings[below]]),
+        np.append(shown.poisoned, ranked.poisoned[below]),
+        np.append(shown.golden & ~shown.poisoned, ranked.golden[below]),
+    )
+    return together, len(shown.texts)
 
 
 def follows(retrieved: RetrievedSet, *, multi_hop: bool) -> bool:
@@ -139,14 +138,13 @@ def peers(dataset: str) -> tuple[str, str]:
     return "paper clustering", "package single_hop"
 
 
-def compared(rows: Sequence[Row]) -> Rows:
+def compared(rows: Sequence[Row]) -> Iterator[Row]:
     """Hold our defences, cell by cell, against the paper's method and its package.
 
     The paper's method is the preset for the dataset: clustering, or concentration for multi-hop
     questions. "no_worse" says that no more poison is left and no more benign passages are lost;
     "margin" is the smaller of the two advantages, below 0 where it is worse.
     """
-    out = []
     for key, cell in grouped(rows, *_PLACE).items():
         by_name = {row["defence"]: row for row in pooled(cell, "defence")}
         names = dict(zip(_DEFENCES, (*_OURS, *peers(key[0])), strict=True))
@@ -164,8 +162,7 @@ def compared(rows: Sequence[Row]) -> Rows:
             margin = min(shares[name][0] - detected, lost - shares[name][1])
             found[f"{name}: margin"] = round(margin, 4)
             found[f"{name}: no_worse"] = margin >= -_EPSILON
-        out.append(found)
-    return out
+        yield found
 
 
 def tables(sections: Sections) -> Iterator[Table]:
@@ -232,4 +229,4 @@ def main(
     with ExitStack() as stack:
         defences = [one for one in all_defences(stack) if one.name != "none"]
         rows = run(datasets, by_name, defences, asked)
-    return {"defences": rows, "cells": compared(rows)}, datasets
+    return {"defences": rows, "cells": list(compared(rows))}, datasets
