@@ -9,6 +9,7 @@ The cost is the least processor time of twelve rounds, with 100,000 entries.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import partial
 from random import Random
 from statistics import median
@@ -18,7 +19,7 @@ from time import thread_time
 from benchmarks.command import Choose, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.report.table import Rows, Sections, Table, listed, number, ratio
+from benchmarks.report.table import Row, Rows, Sections, Table, listed, number, ratio
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.content import content_key
 from ragguard.inline.fingerprints import signature
@@ -31,7 +32,6 @@ _BLAMED, _PLANTED, _SEED = 2, 5, 0
 _FIRST = 10  # pages of a set are timed, and taken for wrongly quarantined
 _ENTRIES, _ROUNDS = 100_000, 12
 _LEET = {"a": "4@", "e": "3", "i": "1!", "o": "0", "s": "5$", "t": "7"}
-_CUT = (0.5, 0.9)  # of the text is left at the other border
 
 Edit = Callable[[str, str, Random], str]
 """Edits a text, which it may mix with an honest page; the same where there is nothing to edit."""
@@ -76,7 +76,7 @@ def _leet(text: str, _: str, draw: Random) -> str:
 
 def _border(text: str, page: str, draw: Random) -> str:
     words, others = text.split(), page.split()
-    kept = max(1, round(len(words) * draw.uniform(*_CUT)))
+    kept = max(1, round(len(words) * draw.uniform(0.5, 0.9)))
     rest = len(words) - kept
     if draw.random() < 0.5:
         return " ".join([*others[len(others) - rest :], *words[:kept]])
@@ -174,10 +174,8 @@ def _says_again(page: str, other: str) -> bool:
     Where each has a number that the other has not, they are two pages all the same.
     """
     words, others = tokens(page), tokens(other)
-    half = (len(words) + 1) // 2
-    said = f" {' '.join(others)} "
-    runs = (words[at : at + half] for at in range(len(words) - half + 1))
-    if not any(f" {' '.join(run)} " in said for run in runs):
+    run = SequenceMatcher(None, words, others, autojunk=False).find_longest_match()
+    if 2 * run.size < len(words):
         return False
     numbers, other_numbers = ({word for word in of if word.isdigit()} for of in (words, others))
     return numbers <= other_numbers or other_numbers <= numbers
@@ -192,8 +190,8 @@ def seconds(call: Callable[[], object], *, new: bool) -> float:
     return thread_time() - began
 
 
-def cost(datasets: Sequence[Dataset]) -> Rows:
-    """Return rows of milliseconds a set of ten passages takes more with so many entries."""
+def cost(datasets: Sequence[Dataset]) -> Iterator[Row]:
+    """Yield rows of milliseconds a set of ten passages takes more with so many entries."""
     records = [record for data in datasets for record in data.records]
     poison = dict.fromkeys(text for one in records for _, some in _planted(one) for text in some)
     draw = Random(_SEED)
@@ -206,8 +204,6 @@ def cost(datasets: Sequence[Dataset]) -> Rows:
     hits = [one.hits[:_FIRST] for data in datasets for one in data.report]
     sets = [texts for texts in hits if len(texts) == _FIRST]
     characters = median(sum(map(len, texts)) for texts in sets)
-
-    rows = []
     for passages, new in (("new", True), ("read before", False)):
         best = sorted(
             min(seconds(partial(held.find, texts), new=new) for _ in range(_ROUNDS))
@@ -216,8 +212,7 @@ def cost(datasets: Sequence[Dataset]) -> Rows:
         p50, p95 = 1000.0 * median(best), 1000.0 * best[int(0.95 * len(best))]
         row = {"passages": passages, "entries": len(held.copies), "sets": len(sets)}
         row |= {"characters": characters, "p50_ms": p50, "p95_ms": p95, "bytes": held.copies.nbytes}
-        rows.append(row)
-    return rows
+        yield row
 
 
 def tables(sections: Sections) -> Iterator[Table]:
@@ -241,4 +236,4 @@ def tables(sections: Sections) -> Iterator[Table]:
 def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
     datasets = [one.limited(limit) for one in load_folder(data)]
     found = run(datasets, choosing=choose)
-    return {"near_copies": found, "near_copies_cost": cost(datasets)}, datasets
+    return {"near_copies": found, "near_copies_cost": list(cost(datasets))}, datasets

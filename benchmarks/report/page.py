@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median_high
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader
 
 from benchmarks.report.figures import Shown, pivot, rows_by, share, suite_tables, title_of
@@ -37,10 +38,9 @@ class Axis:
     def place(self, value: float) -> float:
         """Return where a value lies, in [0, 1]."""
         low, high = self.ticks[0][0], self.ticks[-1][0]
-        inside = min(max(value, low), high)
         if self.log:
-            low, high, inside = log10(low), log10(high), log10(inside)
-        return (inside - low) / (high - low)
+            low, high, value = log10(low), log10(high), log10(max(value, low))
+        return float(np.interp(value, (low, high), (0.0, 1.0)))
 
 
 @dataclass(frozen=True)

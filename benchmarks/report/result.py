@@ -14,7 +14,6 @@ from ragguard import __version__
 from ragguard.inline.scoring import SCORER
 
 FORMAT = 1
-_TIGHT = (",", ":")
 _PACKAGES = (
     *("numpy", "scipy", "scikit-learn", "torch", "sentence-transformers", "transformers"),
     *("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "ragdefender"),
@@ -63,7 +62,7 @@ def _text(value: Any, indent: str = "") -> str:
         return "{\n" + ",\n".join(parts) + f"\n{indent}}}" if parts else "{}"
     if isinstance(value, list) and value and all(_alike(value[0], row) for row in value):
         columns = list(value[0])
-        rows = (json.dumps([row[name] for name in columns], separators=_TIGHT) for row in value)
+        rows = (json.dumps([row[name] for name in columns], separators=(",", ":")) for row in value)
         lines = ",\n".join(f"{deeper} {row}" for row in rows)
         head = f'{{\n{deeper}"columns": {json.dumps(columns)},\n{deeper}"rows": [\n'
         return f"{head}{lines}\n{deeper}]\n{indent}}}"
@@ -83,10 +82,8 @@ def _unpacked(value: Any) -> Any:
 
 
 def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.processor())
 

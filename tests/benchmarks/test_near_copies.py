@@ -86,7 +86,7 @@ def test_what_is_published():
 def test_the_cost_of_holding_is_measured_in_pairs(monkeypatch):
     monkeypatch.setattr(holding_cost, "_ENTRIES", 50)
     monkeypatch.setattr(holding_cost, "_ROUNDS", 2)
-    rows = holding_cost.run([skerrin().limited(4)])
+    rows = list(holding_cost.run([skerrin().limited(4)]))
     assert {(row["kind"], row["passages"]) for row in rows} == {
         (kind, passages) for kind in ("clean", "attacked") for passages in ("read before", "new")
     }
