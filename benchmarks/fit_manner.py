@@ -40,7 +40,6 @@ FOLDS = 5  # parts of the choosing half, for scores by models that did not see t
 _RIDGE = 3e-8
 _ROUNDS = 150
 _ENDS = "\x02\x03"  # tokens of their own
-_COPIED = ("garag",)  # genuine pages with typing errors
 # Together, in planted texts of one kind in one dataset.
 _HITS, _PLAIN, _MACHINE_WRITTEN = 6.0, 2.0, 8.0
 _REMARKED = 0.15  # a text with other marks, or without any, beside the text itself
@@ -83,7 +82,7 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
                 if rank < _FEW_HITS or data.name != READING:
                     hits[text].add(fold)
             for kind, false in record.poison.items():
-                for text in false if kind not in _COPIED else ():
+                for text in false if kind != "garag" else ():  # genuine pages
                     planted[kind][text].add(fold)
         weight = _PLAIN if data.name == READING else _HITS
         yield Group(hits, weight, data.name, lower=frozenset(hits) - first)

@@ -25,8 +25,6 @@ from ragguard.proxy import LexicalProxy
 FOLDER = Path(__file__).parents[1] / "tests" / "golden"
 
 _K = 5
-_OF_A_DATASET = 25  # questions
-_EVENTS_OF_A_DATASET = 16
 _HOSTILE = (
     "",
     " \n\t ",
@@ -47,7 +45,7 @@ Set = tuple[str, str, list[str], int | None]
 def answers_of(data: Path | None) -> dict[str, Rows]:
     """Return the rows of each file: the project's own ones, or those of a folder of data."""
     of, sets = ("", _own_sets()) if data is None else ("_data", _data_sets(data))
-    return {f"verdicts{of}": _verdicts(sets), f"attributions{of}": _attributions(data)}
+    return {f"verdicts{of}": [*_verdicts(sets)], f"attributions{of}": [*_attributions(data)]}
 
 
 def _own_sets() -> Iterator[Set]:
@@ -72,7 +70,7 @@ def _own_sets() -> Iterator[Set]:
 def _data_sets(data: Path) -> Iterator[Set]:
     forms = list(FORMS)
     for dataset in load_folder(data):
-        for number, record in enumerate(dataset.records[:_OF_A_DATASET]):
+        for number, record in enumerate(dataset.records[:25]):
             name, found = f"{dataset.name} {number}", list(record.hits[: 2 * _K])
             yield f"{name} clean", record.question, found, _K
             if record.poison:
@@ -87,16 +85,14 @@ def _planted(found: Sequence[str], poison: Sequence[str], place: int) -> list[st
     return [*found[:place], *poison, *found[place:]]
 
 
-def _verdicts(sets: Iterator[Set]) -> Rows:
-    rows: Rows = []
+def _verdicts(sets: Iterator[Set]) -> Iterator[Row]:
     with Guard(max_ms=1e9) as guard, Guard.ragdefender() as paper:
         for number, (name, query, texts, k) in enumerate(sets):
             passages = [Passage(text, id=str(place)) for place, text in enumerate(texts)]
-            rows.append({"set": name, **_told(guard.filter(query, passages, k=k))})
+            yield {"set": name, **_told(guard.filter(query, passages, k=k))}
             if number % 10 == 0:
                 told = _told(paper.filter(query, passages, k=k))
-                rows.append({"set": f"{name} ragdefender", **told})
-    return rows
+                yield {"set": f"{name} ragdefender", **told}
 
 
 def _told(verdict: Verdict) -> Row:
@@ -115,9 +111,9 @@ def _told(verdict: Verdict) -> Row:
     }
 
 
-def _attributions(data: Path | None) -> Rows:
-    origin, rows = RAGOrigin(proxy=LexicalProxy()), []
-    limit = _EVENTS_OF_A_DATASET if data else None
+def _attributions(data: Path | None) -> Iterator[Row]:
+    origin = RAGOrigin(proxy=LexicalProxy())
+    limit = 16 if data else None
     for name, records, base in selected(data, limit, half=0):
         if (data is None) != (name == OWN):
             continue
@@ -131,17 +127,14 @@ def _attributions(data: Path | None) -> Rows:
             for what, response, planted in events:
                 event = base.event(record, planted)
                 found = origin.attribute(record.question, response, event.retrieve)
-                rows.append(
-                    {
-                        "event": f"{name} {number} {what}",
-                        "through": answers(event.ranked, planted, record.wrong),
-                        "cause": found.cause,
-                        "scope": found.scope_size,
-                        "responsible": [s.responsible for s in found.scores],
-                        "scores": [[getattr(s, name) for name in _SCORES] for s in found.scores],
-                    }
-                )
-    return rows
+                yield {
+                    "event": f"{name} {number} {what}",
+                    "through": answers(event.ranked, planted, record.wrong),
+                    "cause": found.cause,
+                    "scope": found.scope_size,
+                    "responsible": [s.responsible for s in found.scores],
+                    "scores": [[getattr(s, name) for name in _SCORES] for s in found.scores],
+                }
 
 
 @script

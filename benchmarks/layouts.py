@@ -30,12 +30,6 @@ from ragguard.passage import Passage
 _K = 5
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
 _KINDS = {"stored": "Stored in other ways", "query": "Put in other ways", "size": "Fewer passages"}
-_TITLES = ("title", "what_is")
-
-
-def _parted(between: str) -> Callable[[str], str]:
-    """Return what puts something else between title and text, which a full stop parts here."""
-    return lambda text: text.replace(". ", between, 1)
 
 
 LAYOUTS: Mapping[str, Callable[[str], str]] = {
@@ -50,8 +44,9 @@ LAYOUTS: Mapping[str, Callable[[str], str]] = {
     "a record of JSON": lambda text: json.dumps({"id": 17, "text": text}, ensure_ascii=False),
     "lines of source and page": lambda text: f"Source: handbook.pdf\nPage: 3\n\n{text}",
     "a sentence of context": lambda text: f"This chunk is from the handbook, part three.\n\n{text}",
-    "title and text without a mark": _parted(" "),
-    "title and text by a dash": _parted(" - "),
+    # A full stop parts them in this data.
+    "title and text without a mark": lambda text: text.replace(". ", " ", 1),
+    "title and text by a dash": lambda text: text.replace(". ", " - ", 1),
     "no-break spaces": lambda text: text.replace(" ", "\u00a0"),
     "lines of sixty letters": lambda text: "\n".join(re.findall(r".{1,60}(?:\s|$)", text)),
     "a line for each sentence": lambda text: "\n".join(_SENTENCE.split(text)),
@@ -126,7 +121,7 @@ def groups(
     pages = [one.texts[0] for one in (*clean, *sets)]
     honest = zip([*clean, *sets], [*pages[1:], pages[0]], strict=True)
     keywords = list(as_given(folder, "keyword_traffic"))[1::2]
-    yield "titles", False, [found for form, found in keywords if form in _TITLES]
+    yield "titles", False, [found for form, found in keywords if form in ("title", "what_is")]
     yield "question and honest text", True, [planted_first(one, text) for one, text in honest]
     for form, said in (("prepend", "question and PoisonedRAG's text"), ("plain", "its text alone")):
         poison = [(one, planted(one, "poisonedrag", form, 1)) for one in records]

@@ -27,10 +27,8 @@ FORM_NAMES = {
 }
 """The forms that carry the question, and how a message names them."""
 
-_KIND = "statement"
 _COUNTS = (1, 3)
 _K, _FETCHED = 5, 10
-_EVERY = 3  # of the questions
 
 
 def lines() -> Iterator[dict[str, Any]]:
@@ -44,10 +42,10 @@ def lines() -> Iterator[dict[str, Any]]:
         sets = (hits[:_K], hits)
         return not any(judge.decide(record.question, given, _K).attacked for given in sets)
 
-    for record in list(filter(passes, skerrin().records))[::_EVERY]:
+    for record in list(filter(passes, skerrin().records))[::3]:
         attacks = []
         for (form, said), count in product(FORM_NAMES.items(), _COUNTS):
-            found = retrieve(record, embedder, _FETCHED, planted(record, _KIND, form, count))
+            found = retrieve(record, embedder, _FETCHED, planted(record, "statement", form, count))
             if found.poisoned[:_K].any():
                 ranks = found.poisoned.nonzero()[0].tolist()
                 texts = [found.texts[rank] for rank in ranks]

@@ -30,13 +30,12 @@ _CLEAN = (
 )
 _ATTACKED = (_POISON, *_CLEAN)
 _COMPREHENSIONS = {"<dictcomp>", "<genexpr>", "<listcomp>", "<module>", "<setcomp>"}
-_WAIT_S = 60.0
 
 
 def _event(guard: Guard) -> bool:
     event = guard.report(_QUESTION, "The Vendle.", passages=_ATTACKED)
     sys.setprofile(None)  # how often the caller looks whether it is done is chance
-    found = guard.attribution(event, _WAIT_S).responsible
+    found = guard.attribution(event, 60.0).responsible
     return [passage.text for passage in found] == [_POISON]
 
 

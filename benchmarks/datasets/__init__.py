@@ -20,9 +20,6 @@ READING = "reading"
 """Reading-comprehension questions asked of a plain knowledge base, whose passages begin with their
 titles: one that holds the question's words is what looks most like an attack and is none."""
 
-_READING_SOURCES = ("nq", "xquad")
-_ONE_OF = 4
-
 
 @dataclass(frozen=True)
 class Record:
@@ -89,16 +86,15 @@ def load_folder(folder: Path) -> list[Dataset]:
 def load_with_reading(folder: Path) -> list[Dataset]:
     """Return a folder's datasets, and `READING` without their questions if its files are there."""
     datasets = load_folder(folder)
-    pages, lines = (values(folder, f) for f in ("wikipedia_passages", "reading_comprehension"))
-    if not pages or not lines:
+    texts, lines = texts_in(folder, "wikipedia_passages"), values(folder, "reading_comprehension")
+    if not texts or not lines:
         return datasets
     asked = {record.question.lower().strip(" ?") for data in datasets for record in data.records}
-    texts = [str(line["text"]) for line in pages]
     questions: list[str] = []
-    for source in _READING_SOURCES:
+    for source in ("nq", "xquad"):
         found = [line for line in lines if line["source"] == source]
         texts += [str(line["context"]) for line in found]
-        some = [str(line["question"]) for line in found[::_ONE_OF]]
+        some = [str(line["question"]) for line in found[::4]]
         questions += [one for one in some if one.lower().strip(" ?") not in asked]
     retrieved = zip(questions, nearest(questions, texts), strict=True)
     records = tuple(Record(question, hits, frozenset(), {}) for question, hits in retrieved)
