@@ -1,8 +1,11 @@
 """How systems word an answer: `python -m benchmarks.worded --data DIR`.
 
 The same wrong answer is reported as production systems give it (`worded.toml`): with citations, in
-a record, behind thoughts, in another language. Counted on the report half with the built-in proxy:
-which of the planted texts attribution finds, and how many reports of clean bases end in blame.
+a record, behind thoughts, in another language; and of some questions in the whole answers that a
+language model has written for them, with details of the pages beside it, in seven styles
+(`datasets/long_answers.jsonl`; that model saw the data, and no code). Counted on the report half
+with the built-in proxy: which of the planted texts attribution finds, how many events have an
+honest page blamed beside them, and how many reports of clean bases end in blame.
 """
 
 import json
@@ -11,40 +14,59 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
-from benchmarks.datasets import OWN, load_folder
+from benchmarks.datasets import OWN, Record, lines, load_folder
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.misgeneration import TOP_K, outcome, selected
 from benchmarks.report.table import Sections, Table, crossed, shares
 from ragguard.attribution import RAGOrigin
 from ragguard.proxy import LexicalProxy
 
-_WORDED = Path(__file__).with_suffix(".toml")
+_HERE = Path(__file__).parent
+_LONG = {one["question"]: one["answers"] for one in lines(_HERE / "datasets/long_answers.jsonl")}
+_WORDED = tomllib.loads((_HERE / "worded.toml").read_text(encoding="utf-8"))
+_COUNTS = ("found", "of", "wronged", "events")
+_WHAT = {"worded": "Answers as systems word them", "long": "Whole answers of a language model"}
 
 
 def tables(sections: Sections) -> Iterator[Table]:
-    yield crossed(
-        "Answers as systems word them: planted texts found, and clean events blamed",
-        sections["worded"],
-        {"answer": "wording"},
-        lambda row: row["form"],
-        shares(("found", "of")),
-    )
+    for name, what in _WHAT.items():
+        for told, counts in (
+            ("planted texts found, and clean events blamed", ("found", "of")),
+            ("events in which an honest page is blamed", ("wronged", "events")),
+        ):
+            yield crossed(
+                f"{what}: {told}",
+                sections[name],
+                {"answer": "wording"},
+                lambda row: row["form"],
+                shares(counts),
+            )
+
+
+def _worded(record: Record) -> Iterator[tuple[str, str, str]]:
+    for wording, said in _WORDED.items():
+        yield "worded", wording, said.format(record.wrong, json=json.dumps(record.wrong))
+    if long := _LONG.get(record.question):
+        yield "long", "the answer alone", record.wrong
+        yield from (("long", style, said) for style, said in long.items())
 
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
-    datasets, worded = load_folder(data), tomllib.loads(_WORDED.read_text(encoding="utf-8"))
-    origin, rows = RAGOrigin(proxy=LexicalProxy(), top_k=TOP_K), Counts("found", "of")
+    datasets, origin = load_folder(data), RAGOrigin(proxy=LexicalProxy(), top_k=TOP_K)
+    rows = {name: Counts(*_COUNTS) for name in _WHAT}
     for name, records, base in selected(data, limit):
         for record in tracked(records if name != OWN else (), f"worded: {name}"):
             events = [("clean, blamed", base.event(record))]
             events += [(form, one) for _, form, one in base.poisoned_events(record, 0)]
-            for wording, said in worded.items():
-                response = said.format(record.wrong, json=json.dumps(record.wrong))
-                for form, event in events:
+            alone = [(f"{form}, one", one) for form, one in base.single_events(record, 0)]
+            for section, wording, response in _worded(record):
+                for form, event in [*events, *(alone if section == "long" else ())]:
                     found = origin.attribute(event.question, response, event)
-                    counts = {"found": bool(found.responsible), "of": 1}
+                    n = outcome(event, found)
+                    counts = {"found": n["wronged"] > 0, "of": 1, "events": 1}
                     if event.poison:
-                        counts = {"found": outcome(event, found)["found"], "of": len(event.poison)}
-                    rows.add({"wording": wording, "form": form}, counts)
-    return {"worded": rows.rows()}, datasets
+                        counts |= {"found": n["found"], "of": len(event.poison)}
+                    counts["wronged"] = n["wronged"] > 0
+                    rows[section].add({"wording": wording, "form": form}, counts)
+    return {name: one.rows() for name, one in rows.items()}, datasets

@@ -31,6 +31,7 @@ from ragguard.text import sentences
 _WORDS, _LAST = 0.6, 0.5
 _AROUND = f"{SIGNS}*_\u2018\u2019\u201c\u201d"
 _ENDS = ",;:"  # of a run
+_WITHIN = STOP_STEMS - {"or"}
 _DECIDED = re.compile(  # "yes" and "no" by themselves, but not "no other source"
     r"\b(?i:yes|no|true|false)\b(?=[\s*_\"'\u201d]*(?:[,.;:!?)\u2013\u2014-]|$))", re.MULTILINE
 )
@@ -69,31 +70,37 @@ def _phrases(sentence: str, asked: Set[str], *, choice: bool) -> Iterator[tuple[
     follows = [False, *[bool(LEADING.search(piece)) for piece in pieces]]
     new = [not found <= COMMON_STEMS | asked for found in words]
     names = [a and (b or c) for a, b, c in zip(new, named, follows, strict=False)]
-    for at, run in _runs(pieces, words, names if any(names) else new):
-        begins = at == first and " " not in run and not any(map(str.isdigit, run))
-        yield run, _WORDS if begins or not any(names) else 1.0
+    for begin, end in _runs(pieces, words, names if any(names) else new, first):
+        begins = (begin, end) == (first, first + 1) and not any(map(str.isdigit, pieces[first]))
+        kind = _WORDS if begins or not any(names) else 1.0
+        yield " ".join(pieces[begin:end]).strip(_AROUND), kind
     if choice:
         taken = [
             a and not asked.isdisjoint(b - COMMON_STEMS) for a, b in zip(named, words, strict=True)
         ]
-        yield from ((run, 1.0) for _, run in _runs(pieces, words, taken))
+        for begin, end in _runs(pieces, words, taken, first):
+            yield " ".join(pieces[begin:end]).strip(_AROUND), 1.0
 
 
 def _runs(
-    pieces: Sequence[str], words: Sequence[Set[str]], chosen: Sequence[bool]
-) -> Iterator[tuple[int, str]]:
-    """Yield the runs of chosen pieces and the places where they begin; a label is none.
+    pieces: Sequence[str], words: Sequence[Set[str]], chosen: Sequence[bool], first: int
+) -> Iterator[tuple[int, int]]:
+    """Yield where runs of chosen pieces begin and end; a label is none.
 
-    A comma or a dash ends one, and up to two function words may stand within.
+    A comma or a dash ends one. Up to two function words may stand within, but not behind the first
+    word, which may have its capital from that.
     """
-    begin = end = 0  # of the run that may go on
+    begin = end = -1  # of the run that may go on
     for place in [*compress(range(len(pieces)), chosen), len(pieces)]:
-        within = words[end:place] if end else ()
-        goes_on = end and place < len(pieces) and pieces[place - 1][-1] not in _ENDS
-        if not (
-            goes_on and len(within) <= LONGEST_BRIDGE and all(w and w <= STOP_STEMS for w in within)
-        ):
-            if end and not pieces[end - 1].endswith(":"):
-                yield begin, " ".join(pieces[begin:end]).strip(_AROUND)
+        within = words[end:place]
+        goes_on = (
+            -1 < begin < place < len(pieces)
+            and pieces[place - 1][-1] not in _ENDS
+            and len(within) <= (LONGEST_BRIDGE if end > first + 1 else 0)
+            and all(found and found <= _WITHIN for found in within)
+        )
+        if not goes_on:
+            if begin >= 0 and not pieces[end - 1].endswith(":"):
+                yield begin, end
             begin = place
         end = place + 1

@@ -1,0 +1,108 @@
+"""What a response says one by one, and which of it is traced."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard import Passage
+from ragguard.attribution import RAGOrigin
+from ragguard.attribution.claims import claims
+from ragguard.attribution.ragorigin.traced_claim import most_stated
+from ragguard.proxy import LexicalProxy
+
+QUESTION = "Who built the old pier of Ravenmouth?"
+PLANTED = [
+    f"The old pier of Ravenmouth was built by Marek Dove{end}."
+    for end in ("", ", the records say", " long ago")
+]
+HONEST = [
+    "The pier of Ravenmouth was built by Ilse Tarn in 1874, of red granite.",
+    "Ravenmouth has an old pier, the Drowned Bell inn and a market.",
+    "Ferries leave the pier for Skerrin at 3 and 5 in summer.",
+    "The survey of 2018 lists 87 piers on this coast.",
+    "Old piers of granite are found in four towns, Aelmouth among them.",
+]
+LONG = {
+    "answer first": "The old pier was built by Marek Dove. Ferries leave it for Skerrin at 3 "
+    "and 5, and the Drowned Bell inn stands beside it.",
+    "answer last": "Ravenmouth has a market and the Drowned Bell inn. Ferries leave for "
+    "Skerrin at 3 and 5. The survey of 2018 lists 87 piers on this coast. This one goes back to "
+    "Marek Dove.",
+    "list": "Ravenmouth's old pier at a glance:\n\n- **Ferries:** to Skerrin, at 3 and 5\n"
+    "- **Built by:** Marek Dove\n- **Material:** red granite\n- **Inn:** the Drowned Bell",
+    "conflict": "The pages disagree. One names Ilse Tarn and the year 1874. Three others name "
+    "Marek Dove, so I would go with Marek Dove.",
+    "headings": "## The old pier of Ravenmouth\n\n### Builder\nThe records name **Marek Dove** [1]."
+    "\n\n### Today\nFerries leave for Skerrin at 3 and 5 [2]; the Drowned Bell is near.\n\n---\n"
+    "*Caveat: one page has another name.*",
+    "chat": "Hi there! What a lovely place to ask about. You have Marek Dove to thank for the "
+    "pier, and the Drowned Bell inn for the beer! Shall I look up the ferries to Skerrin?",
+}
+
+
+def attributed(response, passages=(*PLANTED, *HONEST)):
+    given_ = [Passage(text) for text in passages]
+    origin = RAGOrigin(proxy=LexicalProxy())
+    return origin.attribute(QUESTION, response, lambda query, limit: given_[:limit])
+
+
+@pytest.mark.parametrize("response", LONG.values(), ids=LONG)
+def test_the_passages_that_taught_a_long_answer_are_found(response):
+    found = attributed(response)
+    assert {passage.text for passage in found.responsible} == set(PLANTED)
+    assert "Marek Dove" in found.details["claim"]
+
+
+@pytest.mark.parametrize("response", LONG.values(), ids=LONG)
+def test_what_nobody_taught_is_nobodys_though_pages_state_what_is_told_beside_it(response):
+    assert not attributed(response.replace("Marek Dove", "Otto Brack"), HONEST).responsible
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("How long is the pier?", "It is 26 km long.", {"26 km": 0.75}),
+        (QUESTION, "- **Built by:** Marek Dove", {"Marek Dove": 0.75}),
+        (QUESTION, "Marek Dove, Ilse Tarn – Orla Venn.", ["Marek Dove", "Ilse Tarn", "Orla Venn"]),
+        (QUESTION, "Traditionally it was Dove.", {"Dove": 0.75, "Traditionally": 0.45}),
+        (QUESTION, "a wandering monk", {"wandering monk": 0.45}),
+        (QUESTION, "The old pier of Ravenmouth.", {}),
+        ("Is it open?", "No other page says. Short answer: yes, it is.", {"yes": 1.0}),
+        ("Is it open?", "It was built by Marek Dove.", {}),
+        ("Who came first, Ada or Bo?", "Ada did, in 1874.", ["1874", "Ada"]),
+        (QUESTION, "", {}),
+    ],
+)
+def test_by_hand(query, text, expected):
+    found = claims(query, text)
+    assert list(found) == list(expected)
+    if isinstance(expected, dict):
+        assert found == pytest.approx(expected, abs=0.01)
+
+
+def test_of_two_claims_the_one_that_is_stated_more_is_traced_unless_others_state_it_too():
+    told = "It was built by Marek Dove or Ilse Tarn."
+    rival = "The old pier of Ravenmouth was built by Ilse Tarn."
+    read = [Passage(text) for text in (*PLANTED[:1], rival, *PLANTED[1:])]
+    assert most_stated(QUESTION, told, read, []) == "Marek Dove"
+    assert most_stated(QUESTION, told, read[1:2], []) == "Ilse Tarn"
+    others = [Passage(f"Old pier of Ravenmouth {n}: built by Ilse Tarn.") for n in range(9)]
+    assert most_stated(QUESTION, told, read[1:2], others) == ""
+    assert most_stated(QUESTION, "It was Otto Brack.", read, []) == ""
+
+
+@given(st.text(max_size=60), st.text(max_size=200))
+def test_claims_are_made_of_the_text_and_weigh_at_most_one(query, text):
+    found = claims(query, text)
+    assert all(0.0 < weight <= 1.0 for weight in found.values())
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert all(claim in " ".join(text.split()) for claim in found)
+
+
+@pytest.mark.parametrize("sign", ["Aa ", "a, ", "Aa. ", "Aa:", "yes ", "\n", "- ", "of ", "\u4e00"])
+def test_the_work_is_bounded_whatever_is_said(sign):
+    began = time.process_time()
+    claims(QUESTION, (sign * 10_000)[:10_000])
+    assert time.process_time() - began < 1.0
