@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.picture import PICTURE, excerpt
 from tests.docs.claims import ROOT
+from tests.docs.picture import PICTURE, excerpt
 
 PRINTED = """ragguard demo
 

@@ -1,4 +1,4 @@
-"""The answers of this code are the frozen ones; `python -m benchmarks.golden` compares bit for bit.
+"""The answers of this code are frozen; `python -m tests.golden.frozen` compares bit for bit.
 
 Here scores may differ in the last digits, which other processors and releases of numpy change.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-golden = pytest.importorskip("benchmarks.golden", reason="benchmarks/ is not beside the tests")
+golden = pytest.importorskip("tests.golden.frozen", reason="benchmarks/ is not beside the tests")
 
 DATA = os.environ.get("RAGGUARD_DATA")
 

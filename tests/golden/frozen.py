@@ -1,7 +1,7 @@
-"""Frozen answers: `python -m benchmarks.golden [--data DIR] [--write]`.
+"""Frozen answers: `python -m tests.golden.frozen [--data DIR] [--write]`.
 
 Some 300 verdicts and 80 attributions over the project's own corpus, and as many over a folder of
-data, are kept in `tests/golden` with every score. A change that only moves code leaves them as they
+data, are kept beside this file with every score. A change that only moves code leaves them as they
 are, bit for bit; one that changes answers changes these files in the same commit (`--write`).
 """
 
@@ -22,7 +22,7 @@ from ragguard.attribution import RAGOrigin
 from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import LexicalProxy
 
-FOLDER = Path(__file__).parents[1] / "tests" / "golden"
+FOLDER = Path(__file__).parent
 
 _K = 5
 _HOSTILE = (

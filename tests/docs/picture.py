@@ -1,4 +1,4 @@
-"""The picture of the README: `python -m benchmarks.picture`; an excerpt of what the demo prints."""
+"""The picture of the README: `python -m tests.docs.picture`; an excerpt of what the demo prints."""
 
 import io
 import os
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from benchmarks.command import script
 
-PICTURE = Path(__file__).parents[1] / "docs" / "demo.svg"
+PICTURE = Path(__file__).parents[2] / "docs" / "demo.svg"
 
 _COLUMNS = 88
 _DURATION = re.compile(r" \(\d+\.\d s\)")
