@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
 
-from ragguard.errors import InvalidInputError
+from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.passage import Passage, as_passages
 
 _LONGEST_TENANT = 200  # characters
@@ -30,18 +31,32 @@ def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, list[Passage]]
         raise InvalidInputError(
             f"{name} must be pairs (query, passages), not a {type(given).__name__}"
         ) from error
-    for number, pair in numbered:
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise InvalidInputError(f"{name}[{number}] must be a pair (query, passages)")
-        if not isinstance(pair[0], str):
-            raise InvalidInputError(
-                f"{name}[{number}] has a query of type {type(pair[0]).__name__}; pass a str"
-            )
-        try:
-            passages = as_passages(pair[1])
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{name}[{number}]: {error}") from error
-        yield str.__str__(pair[0]), passages
+    with foreign(name):
+        for number, pair in numbered:
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+                raise InvalidInputError(f"{name}[{number}] must be a pair (query, passages)")
+            if not isinstance(pair[0], str):
+                raise InvalidInputError(
+                    f"{name}[{number}] has a query of type {type(pair[0]).__name__}; pass a str"
+                )
+            try:
+                passages = as_passages(pair[1])
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{name}[{number}]: {error}") from error
+            yield str.__str__(pair[0]), passages
+
+
+@contextmanager
+def foreign(name: str) -> Iterator[None]:
+    """Raise `InvalidInputError` for whatever the argument `name` raises while it is used here."""
+    try:
+        yield
+    except RagguardError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"{name} raised {type(error).__name__} ({error}); use it by itself to see why"
+        ) from error
 
 
 def require_k(k: object, name: str = "k") -> int | None:
@@ -147,7 +162,8 @@ def require_texts(name: str, given: object) -> list[str]:
             f"{name} must be a sequence of str, not a {type(given).__name__}; "
             "pass [passage.text, ...]"
         )
-    texts = list(given)
+    with foreign(name):
+        texts = list(given)
     for position, text in enumerate(texts):
         if not isinstance(text, str):
             raise InvalidInputError(

@@ -141,7 +141,7 @@ class Trust:
         """
         try:
             value = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"{path} cannot be read as JSON: {error}") from error
         try:
             found = dict(_checked(value, ("protected", "known", "known_share")))

@@ -17,7 +17,9 @@ from ragguard.arguments import (
 )
 from ragguard.attribution import RAGOrigin
 from ragguard.errors import InvalidInputError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.proxy import LexicalProxy
+from ragguard.trust import Trust
 
 NO_WHOLE_NUMBERS = ["5", None, 1.5, 5.0, True, np.float64(5.0), [5]]
 
@@ -82,6 +84,26 @@ def test_texts(given):
 def test_what_are_no_texts(given, said):
     with pytest.raises(InvalidInputError, match=said):
         require_texts("contexts", given)
+
+
+def _breaking(first):
+    yield first
+    raise OSError("gone")
+
+
+def test_an_iterator_that_raises_is_told_by_name():
+    with pytest.raises(InvalidInputError, match=r"contexts raised OSError \(gone\)"):
+        require_texts("contexts", _breaking("a"))
+    with Guard() as guard:
+        for take, name in ((guard.calibrate, "traffic"), (guard.filter_batch, "queries_and_pass")):
+            with pytest.raises(InvalidInputError, match=f"{name}.* raised OSError"):
+                take(_breaking(("q?", ["a"])))
+
+
+def test_what_is_no_path_in_a_file_s_place():
+    for read in (KnowledgeBase.from_jsonl, Trust.from_json):
+        with pytest.raises(InvalidInputError, match="3"):
+            read(3)
 
 
 @pytest.mark.parametrize("value", [None, 5, b"q", ["q"]])

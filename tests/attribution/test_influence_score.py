@@ -203,6 +203,14 @@ class TestBadInput:
         with pytest.raises(InvalidInputError, match=f"{name} must be callable, not a int"):
             InfluenceScore(generate=str.upper, **{name: 5})
 
+    @pytest.mark.parametrize("name", ["prompt", "equivalent"])
+    async def test_what_a_function_raises_is_told(self, name):
+        finder = InfluenceScore(generate=str.upper, **{name: lambda *_: {}["gone"]})
+        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError \\('gone'\\)"):
+            finder.attribute(QUERY, RESPONSE, retrieve_from(POISON))
+        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError"):
+            await finder.aattribute(QUERY, RESPONSE, retrieve_from(POISON))
+
     async def test_blank_query(self):
         method = InfluenceScore(generate=str.upper)
         with pytest.raises(InvalidInputError, match="query"):
