@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from inspect import iscoroutinefunction
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -185,7 +186,11 @@ def require_method(name: str, value: object, call: str) -> None:
 
 
 def require_callable(**functions: object) -> None:
-    """Check that each of these arguments can be called."""
+    """Check that each of these arguments can be called, and need not be awaited."""
     for name, value in functions.items():
         if not callable(value):
             raise InvalidInputError(f"{name} must be callable, not a {type(value).__name__}")
+        if iscoroutinefunction(value) or iscoroutinefunction(value.__call__):
+            raise InvalidInputError(
+                f"{name} must be no coroutine function, since a thread calls it that awaits nothing"
+            )

@@ -202,6 +202,8 @@ class TestBadInput:
     def test_functions_must_be_callable(self, name):
         with pytest.raises(InvalidInputError, match=f"{name} must be callable, not a int"):
             InfluenceScore(generate=str.upper, **{name: 5})
+        with pytest.raises(InvalidInputError, match=f"{name} must be no coroutine function"):
+            InfluenceScore(generate=str.upper, **{name: asyncio.sleep})
 
     @pytest.mark.parametrize("name", ["prompt", "equivalent"])
     async def test_what_a_function_raises_is_told(self, name):
