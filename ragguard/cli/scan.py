@@ -78,7 +78,7 @@ def scan(
     with ExitStack() as opened:
         known, kept, held = as_base(base), None, None
         if store is not None:
-            kept = opened.enter_context(options.opened_store(store, create=True, tenant=tenant))
+            kept = opened.enter_context(options.opened_store(store, access="make", tenant=tenant))
             watch = QuarantineWatch(kept)
             opened.callback(watch.close)
             watch.refresh()
