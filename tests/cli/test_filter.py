@@ -216,13 +216,6 @@ def test_usage_errors_exit_with_2(run, options):
     assert run("filter", *options, stdin="").exit_code == 2
 
 
-def test_the_output_must_not_be_the_input(run, jsonl, clean):
-    path = jsonl("t.jsonl", clean)
-    before = path.read_bytes()
-    assert run("filter", path, "-o", path).exit_code == 2
-    assert path.read_bytes() == before
-
-
 @pytest.mark.slow
 def test_a_verdict_is_out_before_the_input_ends(spawn, attacked, clean):
     process = spawn("filter")
