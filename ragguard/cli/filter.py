@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 _EVIDENCE = (
-    *("passage_id", "flagged", "marked", "signal", "strength", "reason", "signals", "suspicion"),
+    *("passage_id", "flagged", "marked", "decided", "signal", "strength", "reason", "signals"),
+    "suspicion",
 )
 
 
