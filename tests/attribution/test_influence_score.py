@@ -200,7 +200,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("name", ["prompt", "equivalent"])
     def test_functions_must_be_callable(self, name):
-        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not a int"):
+        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not int"):
             InfluenceScore(generate=str.upper, **{name: 5})
         with pytest.raises(InvalidInputError, match=f"{name} must be no coroutine function"):
             InfluenceScore(generate=str.upper, **{name: asyncio.sleep})

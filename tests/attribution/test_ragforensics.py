@@ -228,7 +228,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("name", ["prompt", "read"])
     def test_functions_must_be_callable(self, name):
-        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not a str"):
+        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not str"):
             RAGForensics(judge=honest_judge, **{name: "yes"})
 
     @pytest.mark.parametrize("name", ["prompt", "read"])
