@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from inspect import iscoroutinefunction
 from numbers import Integral, Real
 from pathlib import Path
 
-from ragguard.errors import InvalidInputError
+from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.passage import Passage, as_passages
 
 _LONGEST_TENANT = 200  # characters
@@ -28,20 +30,34 @@ def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, list[Passage]]
         numbered = enumerate(given)
     except TypeError as error:  # an array of no dimension is an Iterable, too
         raise InvalidInputError(
-            f"{name} must be pairs (query, passages), not a {type(given).__name__}"
+            f"{name} must be pairs (query, passages), not {type(given).__name__}"
         ) from error
-    for number, pair in numbered:
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise InvalidInputError(f"{name}[{number}] must be a pair (query, passages)")
-        if not isinstance(pair[0], str):
-            raise InvalidInputError(
-                f"{name}[{number}] has a query of type {type(pair[0]).__name__}; pass a str"
-            )
-        try:
-            passages = as_passages(pair[1])
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{name}[{number}]: {error}") from error
-        yield str.__str__(pair[0]), passages
+    with foreign(name):
+        for number, pair in numbered:
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+                raise InvalidInputError(f"{name}[{number}] must be a pair (query, passages)")
+            if not isinstance(pair[0], str):
+                raise InvalidInputError(
+                    f"{name}[{number}] has a query of type {type(pair[0]).__name__}; pass a str"
+                )
+            try:
+                passages = as_passages(pair[1])
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{name}[{number}]: {error}") from error
+            yield str.__str__(pair[0]), passages
+
+
+@contextmanager
+def foreign(name: str) -> Iterator[None]:
+    """Raise `InvalidInputError` for whatever the argument `name` raises while it is used here."""
+    try:
+        yield
+    except RagguardError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"{name} raised {type(error).__name__} ({error}); use it by itself to see why"
+        ) from error
 
 
 def require_k(k: object, name: str = "k") -> int | None:
@@ -95,14 +111,14 @@ def require_positive(**numbers: float) -> None:
 def require_path(name: str, value: object) -> Path:
     """Return the argument `name`, a str or a path, as a `Path`."""
     if not isinstance(value, (str, os.PathLike)):
-        raise InvalidInputError(f"{name} must be a path, not a {type(value).__name__}")
+        raise InvalidInputError(f"{name} must be a path, not {type(value).__name__}")
     return Path(value)
 
 
 def require_text(name: str, value: object) -> str:
     """Return the argument `name`, a str that may be empty."""
     if not isinstance(value, str):
-        raise InvalidInputError(f"{name} must be a str, not a {type(value).__name__}")
+        raise InvalidInputError(f"{name} must be a str, not {type(value).__name__}")
     return str.__str__(value)  # a subclass may compare and read as it likes
 
 
@@ -130,7 +146,7 @@ def require_tenant(tenant: object) -> str:
     if tenant is None:
         return ""
     if not isinstance(tenant, str):
-        raise InvalidInputError(f"tenant must be a str or None, not a {type(tenant).__name__}")
+        raise InvalidInputError(f"tenant must be a str or None, not {type(tenant).__name__}")
     name = str.__str__(tenant)  # of a member of an enumeration its value
     if not name or len(name) > _LONGEST_TENANT or not name.isprintable() or name != name.strip():
         raise InvalidInputError(
@@ -144,14 +160,15 @@ def require_texts(name: str, given: object) -> list[str]:
     """Return the argument `name`, an iterable of strings and not itself one, as a list."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise InvalidInputError(
-            f"{name} must be a sequence of str, not a {type(given).__name__}; "
+            f"{name} must be a sequence of str, not {type(given).__name__}; "
             "pass [passage.text, ...]"
         )
-    texts = list(given)
+    with foreign(name):
+        texts = list(given)
     for position, text in enumerate(texts):
         if not isinstance(text, str):
             raise InvalidInputError(
-                f"{name}[{position}] is a {type(text).__name__}; pass [passage.text, ...]"
+                f"{name}[{position}] is of type {type(text).__name__}; pass [passage.text, ...]"
             )
     return list(map(str.__str__, texts))
 
@@ -164,12 +181,16 @@ def require_method(name: str, value: object, call: str) -> None:
         )
     if not callable(getattr(value, call.partition("(")[0], None)):
         raise InvalidInputError(
-            f"{name} must be an object with a method {call}, not a {type(value).__name__}"
+            f"{name} must be an object with a method {call}, not {type(value).__name__}"
         )
 
 
 def require_callable(**functions: object) -> None:
-    """Check that each of these arguments can be called."""
+    """Check that each of these arguments can be called, and need not be awaited."""
     for name, value in functions.items():
         if not callable(value):
-            raise InvalidInputError(f"{name} must be callable, not a {type(value).__name__}")
+            raise InvalidInputError(f"{name} must be callable, not {type(value).__name__}")
+        if iscoroutinefunction(value) or iscoroutinefunction(value.__call__):
+            raise InvalidInputError(
+                f"{name} must be no coroutine function, since a thread calls it that awaits nothing"
+            )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_path
 from ragguard.errors import InvalidInputError, MissingExtraError
 from ragguard.explain import Explanation, Fate
 from ragguard.file_mode import make_private
@@ -40,7 +41,7 @@ def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
         InvalidInputError: The path ends otherwise, or cannot be written.
         MissingExtraError: matplotlib is not installed.
     """
-    kind = Path(path).suffix.lower().removeprefix(".")
+    kind = require_path("path", path).suffix.lower().removeprefix(".")
     if kind not in ("svg", "png"):
         raise InvalidInputError(f"a picture is written as .svg or .png, not as {os.fspath(path)!r}")
     try:

@@ -64,8 +64,8 @@ def explain(
     evidence = verdict.evidence
     if not passages or len(passages) != len(evidence):
         raise InvalidInputError(
-            f"a verdict on {len(evidence)} passages does not explain {len(passages)}; pass "
-            "the passages that were filtered, at least one"
+            f"the verdict is on {len(evidence)} passages, and {len(passages)} are given; pass the "
+            "passages that were filtered, at least one"
         )
     kept = {id(passage) for passage in verdict.kept}
 

@@ -9,10 +9,15 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
-from ragguard.arguments import require_choice, require_method, require_number, require_share
+from ragguard.arguments import (
+    require_callable,
+    require_choice,
+    require_method,
+    require_number,
+    require_share,
+)
 from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.decisions import Decisions
@@ -123,7 +128,7 @@ class Parts:
         if not isinstance(record_texts, bool):
             raise InvalidInputError(f"record_texts must be True or False, not {record_texts!r}")
         if on_verdict is not None:
-            _require_listener(on_verdict)
+            require_callable(on_verdict=on_verdict)
         if attributor is not None:
             require_method("attributor", attributor, "attribute(query, response, retrieve)")
         if proxy is not None:
@@ -279,18 +284,6 @@ class Parts:
         # Bound to the parts, which so outlive their guard until garbage is collected: time for the
         # counter's thread to write what a guard that nobody closed has counted last.
         self.calibrator.watch(scored)
-
-
-def _require_listener(given: Any) -> None:
-    if not callable(given):
-        raise InvalidInputError(
-            f"on_verdict must be callable, not {type(given).__name__}; it is given every Verdict"
-        )
-    if iscoroutinefunction(given) or iscoroutinefunction(given.__call__):
-        raise InvalidInputError(
-            "on_verdict must be no coroutine function, since a thread calls it that awaits "
-            "nothing; have it hand the Verdict to a queue"
-        )
 
 
 def remade(kind: type[Any], settings: Mapping[str, Any], gated: bool) -> Any:

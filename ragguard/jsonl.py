@@ -32,7 +32,7 @@ def open_input(path: str | Path) -> BinaryIO:
     """Open a file for reading bytes."""
     try:
         return Path(path).open("rb")
-    except (OSError, ValueError) as error:  # no file can have a name with NUL in it
+    except (OSError, TypeError, ValueError) as error:  # no file can have a name with NUL in it
         raise _unreadable(path, error) from error
 
 

@@ -94,7 +94,7 @@ def _as_number(score: Any) -> float:
     except Exception as error:  # whatever its __float__ raises
         problem = error
     raise InvalidInputError(
-        f"a passage's score must be a number or None, not a {type(score).__name__}; leave it out"
+        f"a passage's score must be a number or None, not {type(score).__name__}; leave it out"
     ) from problem
 
 
@@ -152,7 +152,7 @@ def as_passages(passages: Iterable[str | Passage]) -> list[Passage]:
             out.append(Passage(item))
         else:
             raise InvalidInputError(
-                f"passages[{position}] is a {type(item).__name__}; pass str or Passage "
+                f"passages[{position}] is of type {type(item).__name__}; pass str or Passage "
                 "(the LangChain and LlamaIndex integrations convert their own types)"
             )
     return out

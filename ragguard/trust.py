@@ -68,7 +68,7 @@ class Origin:
             object.__setattr__(self, name, _names(name, getattr(self, name)))
         if not isinstance(self.older_than, timedelta | None):
             raise InvalidInputError(
-                f"older_than must be a timedelta or None, not a {type(self.older_than).__name__}"
+                f"older_than must be a timedelta or None, not {type(self.older_than).__name__}"
             )
         if self.older_than is not None and self.older_than < timedelta(0):
             raise InvalidInputError(
@@ -141,7 +141,7 @@ class Trust:
         """
         try:
             value = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"{path} cannot be read as JSON: {error}") from error
         try:
             found = dict(_checked(value, ("protected", "known", "known_share")))
@@ -180,7 +180,7 @@ def as_trust(given: Trust | Collection[str] | None) -> Trust | None:
     if _are_several(given):
         return Trust(protected=list(given))
     raise InvalidInputError(
-        f"trust must be a Trust or names of sources, not a {type(given).__name__}; pass "
+        f"trust must be a Trust or names of sources, not {type(given).__name__}; pass "
         'Trust(protected=["handbook"], known=["wiki"])'
     )
 
@@ -211,7 +211,7 @@ def _origin(value: Any) -> Origin | str:
 def _origins(name: str, given: Any) -> tuple[Origin, ...]:
     if not _are_several(given):
         raise InvalidInputError(
-            f"{name} must be a list of Origin or names of sources, not a {type(given).__name__}"
+            f"{name} must be a list of Origin or names of sources, not {type(given).__name__}"
         )
     for one in given:
         if not isinstance(one, str | Origin):
@@ -224,7 +224,7 @@ def _origins(name: str, given: Any) -> tuple[Origin, ...]:
 def _names(name: str, given: Any) -> frozenset[str]:
     if not _are_several(given):
         raise InvalidInputError(
-            f"{name} must be a list of names, not a {type(given).__name__}; pass [name, ...]"
+            f"{name} must be a list of names, not {type(given).__name__}; pass [name, ...]"
         )
     if not all(isinstance(one, str) for one in given):
         raise InvalidInputError(f"{name} must hold names as str; pass [name, ...]")

@@ -17,7 +17,9 @@ from ragguard.arguments import (
 )
 from ragguard.attribution import RAGOrigin
 from ragguard.errors import InvalidInputError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.proxy import LexicalProxy
+from ragguard.trust import Trust
 
 NO_WHOLE_NUMBERS = ["5", None, 1.5, 5.0, True, np.float64(5.0), [5]]
 
@@ -59,7 +61,7 @@ def test_paths(path):
 
 @pytest.mark.parametrize("path", [None, 5, b"a", ["a"]])
 def test_what_is_no_path(path):
-    with pytest.raises(InvalidInputError, match="path must be a path, not a"):
+    with pytest.raises(InvalidInputError, match="path must be a path, not "):
         require_path("path", path)
 
 
@@ -71,12 +73,12 @@ def test_texts(given):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("abc", "contexts must be a sequence of str, not a str"),
-        (b"abc", "not a bytes"),
-        (None, "not a NoneType"),
-        (5, "not a int"),
-        (["a", None], r"contexts\[1\] is a NoneType"),
-        ([b"a"], r"contexts\[0\] is a bytes"),
+        ("abc", "contexts must be a sequence of str, not str"),
+        (b"abc", "not bytes"),
+        (None, "not NoneType"),
+        (5, "not int"),
+        (["a", None], r"contexts\[1\] is of type NoneType"),
+        ([b"a"], r"contexts\[0\] is of type bytes"),
     ],
 )
 def test_what_are_no_texts(given, said):
@@ -84,10 +86,30 @@ def test_what_are_no_texts(given, said):
         require_texts("contexts", given)
 
 
+def _breaking(first):
+    yield first
+    raise OSError("gone")
+
+
+def test_an_iterator_that_raises_is_told_by_name():
+    with pytest.raises(InvalidInputError, match=r"contexts raised OSError \(gone\)"):
+        require_texts("contexts", _breaking("a"))
+    with Guard() as guard:
+        for take, name in ((guard.calibrate, "traffic"), (guard.filter_batch, "queries_and_pass")):
+            with pytest.raises(InvalidInputError, match=f"{name}.* raised OSError"):
+                take(_breaking(("q?", ["a"])))
+
+
+def test_what_is_no_path_in_a_file_s_place():
+    for read in (KnowledgeBase.from_jsonl, Trust.from_json):
+        with pytest.raises(InvalidInputError, match="3"):
+            read(3)
+
+
 @pytest.mark.parametrize("value", [None, 5, b"q", ["q"]])
 def test_what_is_no_text(value):
     assert require_text("query", "") == ""
-    with pytest.raises(InvalidInputError, match="query must be a str, not a"):
+    with pytest.raises(InvalidInputError, match="query must be a str, not "):
         require_text("query", value)
 
 
@@ -130,7 +152,7 @@ def test_alpha_may_be_a_number_of_another_library(alpha):
 def test_where_a_calibration_is_saved_to():
     with Guard(alpha=0.1) as guard:
         guard.calibrate(("q?", ["a", f"b{i}"]) for i in range(20))
-        with pytest.raises(InvalidInputError, match="path must be a path, not a NoneType"):
+        with pytest.raises(InvalidInputError, match="path must be a path, not NoneType"):
             guard.save_calibration(None)
 
 

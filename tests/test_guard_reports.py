@@ -335,7 +335,7 @@ class Document:
 @pytest.mark.parametrize(
     ("passages", "why"),
     [
-        ([Document()], r"passages\[0\] is a Document; pass str or Passage"),
+        ([Document()], r"passages\[0\] is of type Document; pass str or Passage"),
         (Document(), "passages must be a sequence of str or Passage, not Document"),
         ({LIE}, "not set; pass a list, best first"),
     ],
@@ -467,6 +467,6 @@ def test_an_attributor_that_returns_no_attribution_is_named_at_once():
 
     with Guard(attributor=Idle()) as guard:
         event = guard.report(QUESTION, "1911", passages=[LIE])
-        with pytest.raises(EventFailedError, match="must return an Attribution, not a None"):
+        with pytest.raises(EventFailedError, match="must return an Attribution, not None"):
             guard.attribution(event, timeout=WAIT)
         assert guard.store.event(event).attempts == 1

@@ -193,7 +193,7 @@ def test_what_has_no_order_is_refused(passages):
 
 @pytest.mark.parametrize("item", [None, 5, b"bytes", ["text"], {"text": "a"}])
 def test_the_message_names_the_item_that_is_no_passage(item):
-    with pytest.raises(InvalidInputError, match=r"passages\[1\] is a "):
+    with pytest.raises(InvalidInputError, match=r"passages\[1\] is of type "):
         as_passages(["a", item])
 
 
@@ -279,5 +279,5 @@ class Lazy:
 def test_a_lazy_sequence_that_fails_is_an_error_of_ours():
     with pytest.raises(InvalidInputError, match="ConnectionError: the index is gone"):
         as_passages(Lazy())
-    with pytest.raises(InvalidInputError, match="a number or None, not a Lazy"):
+    with pytest.raises(InvalidInputError, match="a number or None, not Lazy"):
         Passage("the pier", score=Lazy())

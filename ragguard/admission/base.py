@@ -96,7 +96,7 @@ class Base:
             raise CalibrationError("no passages tell what is usual; scan some, and save that base")
         try:
             Path(path).write_text(json.dumps(self.to_json()) + "\n", encoding="utf-8")
-        except (OSError, ValueError) as error:
+        except (OSError, TypeError, ValueError) as error:
             raise CalibrationError(
                 f"cannot write the base to {path}: {error}; pass a path that can be written"
             ) from error

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ragguard.arguments import require_callable, require_number, require_whole
+from ragguard.arguments import foreign, require_callable, require_number, require_whole
 from ragguard.attribution.claim import contains_phrase
 from ragguard.attribution.prompts import short_answer_prompt
 from ragguard.attribution.refusal import is_refusal
@@ -95,9 +95,9 @@ class InfluenceScore(LLMAttributor):
         scope = retrieve(query, self._top_k)
         texts = [passage.text for passage in scope]
         contexts = [texts, [], *([text] for text in texts)] if texts else []
-        answers = yield [
-            self._prompt(query, context) for context in contexts for _ in range(self._samples)
-        ]
+        with foreign("prompt"):
+            prompts = [self._prompt(query, one) for one in contexts for _ in range(self._samples)]
+        answers = yield prompts
         groups = [
             answers[start : start + self._samples]
             for start in range(0, len(answers), self._samples)
@@ -213,8 +213,9 @@ def cluster_by_equivalence(
     """
     distinct = list(dict.fromkeys(texts))
     same = np.eye(len(distinct), dtype=bool)
-    for (i, left), (j, right) in combinations(enumerate(distinct), 2):
-        same[i, j] = bool(equivalent(left, right))
+    with foreign("equivalent"):
+        for (i, left), (j, right) in combinations(enumerate(distinct), 2):
+            same[i, j] = bool(equivalent(left, right))
     position = {text: index for index, text in enumerate(distinct)}
     return _components(same)[[position[text] for text in texts]]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ragguard.arguments import require_callable, require_whole
+from ragguard.arguments import foreign, require_callable, require_whole
 from ragguard.attribution.prompts import fenced, without_thoughts
 from ragguard.attribution.result import Cause, Retrieve
 from ragguard.attribution.rounds import Conclusion, LLMAttributor, Rounds
@@ -145,8 +145,11 @@ class RAGForensics(LLMAttributor):
             fresh = {k: text for k, text in zip(keys, texts, strict=True) if k not in labels}
             if fresh:
                 rounds += 1
-                answers = yield [self._prompt(query, text, response) for text in fresh.values()]
-                labels |= dict(zip(fresh, map(self._read, answers), strict=True))
+                with foreign("prompt"):
+                    prompts = [self._prompt(query, text, response) for text in fresh.values()]
+                answers = yield prompts
+                with foreign("read"):
+                    labels |= dict(zip(fresh, map(self._read, answers), strict=True))
             judged = [labels[key] for key in keys]
             guilty = judged.count(True)
             wanted = min(self._top_k + guilty, self._max_scope)

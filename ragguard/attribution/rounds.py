@@ -51,8 +51,8 @@ class LLMAttributor(ABC):
         `details["not_scored"]` names them. `details` also tells what the model was asked for.
 
         Raises:
-            InvalidInputError: The query or the response is blank, or `retrieve` is not what
-                `as_retrieve` takes.
+            InvalidInputError: The query or the response is blank, `retrieve` is not what
+                `as_retrieve` takes, or a function that was given for the method raised.
             GenerationError: The model did not answer.
         """
         rounds = self._rounds(query, response, search_of(query, response, retrieve))

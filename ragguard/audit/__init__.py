@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.quarantine import QuarantineChanges, QuarantineEntry, QuarantineStatus
 from ragguard.audit.records import AuditStore, Event, EventStatus, ScoredQuery
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from ragguard.audit.engines import Access
 
 __all__ = [
     "AuditStore",
@@ -24,12 +28,15 @@ __all__ = [
 ]
 
 
-def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
+def open_store(
+    store: str | os.PathLike[str] | AuditStore | None, *, access: Access = "make"
+) -> AuditStore:
     """Return the store that `store` names.
 
     Args:
         store: None for a new `MemoryStore`, a path or URL for a `SqlStore`, or a store, which is
             returned as it is.
+        access: As `SqlStore` takes it, for a path or URL.
 
     Raises:
         InvalidInputError: `store` is blank, of another type or a tenant's view.
@@ -46,7 +53,7 @@ def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
         # Here, not above: SQLAlchemy would triple the time that `import ragguard` takes.
         from ragguard.audit.sql import SqlStore
 
-        return SqlStore(os.fspath(store))
+        return SqlStore(os.fspath(store), access=access)
     needed = ("claim_event", "quarantine_changes", "accuse", "allowances", "of_tenant")
     if not all(hasattr(store, name) for name in needed):
         raise InvalidInputError(

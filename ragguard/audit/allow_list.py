@@ -102,7 +102,7 @@ def allowance(
         raise InvalidInputError("say why: whoever looks at the allow-list later must understand it")
     if until is not None:
         if not isinstance(until, datetime):
-            raise InvalidInputError(f"until must be a datetime, not a {type(until).__name__}")
+            raise InvalidInputError(f"until must be a datetime, not {type(until).__name__}")
         until = as_utc(until)
         if until <= utc_now():
             raise InvalidInputError(f"until is over: {until.isoformat()}; pass a later moment")

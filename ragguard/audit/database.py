@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
-from ragguard.audit.engines import engine, file_identity, sqlite_file, store_url
+from ragguard.audit.engines import Access, engine, file_identity, sqlite_file, store_url
 from ragguard.audit.models import MetaRow
 from ragguard.audit.schema import create_tables, require_head, schema_version, upgrade
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
@@ -46,12 +46,18 @@ class Database:
     """
 
     def __init__(
-        self, url: str, *, statement_s: float = _STATEMENT_S, any_schema: bool = False
+        self,
+        url: str,
+        *,
+        access: Access = "make",
+        statement_s: float = _STATEMENT_S,
+        any_schema: bool = False,
     ) -> None:
-        """Connect, and make the tables where there are none; raises as `SqlStore`.
+        """Connect; raises as `SqlStore`.
 
         Args:
             url: As `SqlStore` takes it.
+            access: As `SqlStore` takes it.
             statement_s: Seconds that PostgreSQL may take for a statement.
             any_schema: Take tables of another release as well, to `upgrade` them.
         """
@@ -61,9 +67,9 @@ class Database:
         self.on_sqlite = where.get_backend_name() == "sqlite"
         self.path = sqlite_file(where)
         self._closed = False
-        self._any_schema = any_schema
+        self._access, self._any_schema = access, any_schema
         self._file: tuple[int, int] | None = None  # None: it is not watched, or not now
-        self._engine = engine(where, statement_s)
+        self._engine = engine(where, statement_s, access)
         event.listen(self._engine, "checkin", self._close_late)
         self._reads = sessionmaker(self._engine, expire_on_commit=False)
         self._writes = sessionmaker(
@@ -141,8 +147,15 @@ class Database:
             ) from error
 
     def _prepare(self) -> None:
-        with self.read() as session:
-            found = schema_version(session)
+        makes, found = self._access == "make", None
+        if makes or self.path is None or self.path.exists():
+            with self.read() as session:
+                found = schema_version(session)
+        if found is None and not makes:
+            raise StoreError(
+                f"there is no audit store at {self.path or self.name}; check the path, or file a "
+                "first event with `ragguard report`"
+            )
         if found is None:
             with self.write() as session:
                 lock(session, _SCHEMA_LOCK)  # processes that do so together wait in turn

@@ -12,6 +12,7 @@ from ragguard.arguments import require_names
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import OPEN, AuditStore
+from ragguard.audit.trail import this_process
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
 from ragguard.passage import Passage
@@ -35,7 +36,8 @@ class Decisions:
     """Decides about what attributions have accused; `Guard`'s methods of these names say the rest.
 
     Targets are entries, passages, or a key, the beginning of one that is no other's, or a passage
-    id. `said` is the reason that the trail tells as it is. All raise the store's `StoreError`.
+    id. `actor` is who decides, None for this process's user@host; `said` is the reason that the
+    trail tells as it is. All raise the store's `StoreError`.
     """
 
     def __init__(self, store: AuditStore) -> None:
@@ -58,7 +60,7 @@ class Decisions:
             InvalidInputError: A target names several entries, or one of which that cannot be said.
             QuarantineNotFoundError: A target names none.
         """
-        require_names(actor=actor)
+        actor = decided_by(actor)
         found, only = self.found(*targets), _DECIDABLE.get(status)
         _require(found, status, only)
         if status == "confirmed":
@@ -90,7 +92,7 @@ class Decisions:
         said: str | None = None,
     ) -> Allowance:
         """Put what `allow_list.allowance` makes on the list, and return it."""
-        require_names(actor=actor)
+        actor = decided_by(actor)
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
         self._store.allow(made, said=said)
         return made
@@ -107,7 +109,7 @@ class Decisions:
         What was released from quarantine is as if it had been a proposal, and was rejected. Raises
         as `Guard.disallow`.
         """
-        require_names(actor=actor)
+        actor = decided_by(actor)
         if isinstance(target, Allowance):
             key, source = target.key, target.source
         else:
@@ -163,7 +165,8 @@ class Decisions:
                 "undo what? name an event, a reporter or a moment: event=, reporter= or since=, "
                 "on the command line --event, --reporter or --since"
             )
-        require_names(event=event, reporter=reporter, actor=actor)
+        require_names(event=event, reporter=reporter)
+        actor = decided_by(actor)
         self._end_events(event, reporter, None if since is None else as_utc(since))
         found = self.accused(event=event, reporter=reporter, since=since)
         if not found and event is not None and not self.accused(event=event):
@@ -222,6 +225,12 @@ class Decisions:
                 "takes one up again",
                 ended,
             )
+
+
+def decided_by(actor: str | None) -> str:
+    """Return who decides something; who is not named is as this process is."""
+    require_names(actor=actor)
+    return actor or this_process()
 
 
 def _require(

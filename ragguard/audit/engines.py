@@ -7,12 +7,13 @@ is imported when a store in PostgreSQL is opened.
 from __future__ import annotations
 
 import math
+import os
 import re
 import time
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError
@@ -22,6 +23,10 @@ from ragguard.file_mode import make_private
 from ragguard.text import encodable
 
 _BUSY_S = 10.0
+
+Access = Literal["make", "keep", "look"]
+"""Make the file and the tables where they are missing; refuse what is no store, and change no mode
+of it; or do so and read even a file that may not be written, as it is now."""
 
 Steps = Generator[Any, Any, Any]
 
@@ -95,8 +100,8 @@ def sqlite_file(where: URL) -> Path | None:
     return Path(database) if on_sqlite and not database.startswith("file:") else None
 
 
-def engine(where: URL, statement_s: float) -> Engine:
-    """Return an engine for what `store_url` made; `statement_s` as in `Database`.
+def engine(where: URL, statement_s: float, access: Access) -> Engine:
+    """Return an engine for what `store_url` made; the rest as in `Database`.
 
     Raises:
         MissingExtraError: The driver for PostgreSQL is not installed.
@@ -106,13 +111,27 @@ def engine(where: URL, statement_s: float) -> Engine:
             return _postgres_engine(where, statement_s)
         except ImportError as error:
             raise MissingExtraError("an audit store in PostgreSQL", "postgres") from error
+    path = sqlite_file(where)
+    if access == "look" and path is not None:
+        where = _readable(where, path)
     made = create_engine(where, connect_args={"timeout": _BUSY_S})
-    if (path := sqlite_file(where)) is not None:
+    if path is not None:
         # Before SQLite makes it, for its owner alone; the log and the index get its mode.
         event.listen(made, "do_connect", lambda *_: make_private(path))
-    event.listen(made, "connect", _set_up)
+    event.listen(made, "connect", lambda connection, _: _set_up(connection, access))
     event.listen(made, "begin", _begin)
     return made
+
+
+def _readable(where: URL, file: Path) -> URL:
+    """Return a URL as it is, or where SQLite may not make its files beside the file one without."""
+    if os.access(file, os.W_OK) and os.access(file.parent, os.W_OK):
+        return where
+    # A log beside it holds what was written last, and somebody may be writing.
+    there = file.resolve()
+    logged = there.with_name(f"{there.name}-wal").exists()
+    query = {"mode": "ro", "uri": "true"} | ({} if logged else {"immutable": "1"})
+    return where.set(database=there.as_uri(), query=query)
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
@@ -124,11 +143,12 @@ def file_identity(path: Path) -> tuple[int, int] | None:
     return state.st_dev, state.st_ino
 
 
-def _set_up(connection: Any, record: object) -> None:  # noqa: ARG001
+def _set_up(connection: Any, access: Access) -> None:
     # The driver would open transactions by its own rules; `_begin` opens them instead.
     connection.isolation_level = None
     try:
-        _use_wal(connection)
+        if access == "make":
+            _use_wal(connection)
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA foreign_keys=ON")
     except BaseException:

@@ -32,7 +32,7 @@ def as_utc(moment: datetime) -> datetime:
     """
     # pandas' "not a time" is a datetime, and equal to none.
     if not isinstance(moment, datetime) or moment != moment:
-        raise InvalidInputError(f"pass a datetime, not a {type(moment).__name__}")
+        raise InvalidInputError(f"pass a datetime, not {type(moment).__name__}")
     try:
         found = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         # Of a plain type: some libraries' moments behave in other ways.

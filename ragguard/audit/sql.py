@@ -27,6 +27,7 @@ from ragguard.audit.allow_list import Allowance, Standing, as_allowed
 from ragguard.audit.database import VERSION, Database, on_sqlite
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
 from ragguard.audit.encoding import from_json, is_escaped
+from ragguard.audit.engines import Access
 from ragguard.audit.models import AnyText, EventRow, UtcDateTime
 from ragguard.audit.quarantine import HELD, SPARED, QuarantineChanges
 from ragguard.audit.sql_events import SqlEvents
@@ -63,27 +64,30 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
         place: The URL without secrets: the same for all stores of a process on one database.
     """
 
-    def __init__(self, url: str) -> None:
-        """Open the store and create its tables where they are missing.
+    def __init__(self, url: str, *, access: Access = "make") -> None:
+        """Open the store.
 
         Args:
             url: A path, `sqlite:///path`, `postgresql://...` or `postgresql+psycopg://...`.
+            access: "make" creates the file and the tables where they are missing; "keep" and "look"
+                refuse a database that has none, and "look" also reads a SQLite file that may not be
+                written, as it is when it is opened.
 
         Raises:
             InvalidInputError: `url` names neither a SQLite file nor a PostgreSQL database, or a key
                 of the trail is too short.
             MissingExtraError: The driver for PostgreSQL is not installed.
-            StoreError: The server cannot be reached, the file cannot be written, the tables are of
-                another release of ragguard, or the trail's keys cannot be read.
+            StoreError: The server cannot be reached, the file cannot be written, there are no
+                tables, or those of another release of ragguard, or the trail's keys cannot be read.
         """
         Keys.from_environment()  # now, and not with the first decision
-        self._database = Database(url)
+        self._database = Database(url, access=access)
         self.path = self._database.path
         self.place = self._database.name
         # What the filter drops is asked for ten times a second, on a connection of its own: no
         # other read stands in the way, however long.
         try:
-            self._polls = Database(url, statement_s=_POLL_S)
+            self._polls = Database(url, access=access, statement_s=_POLL_S)
         except StoreError:
             self._database.close()
             raise

@@ -84,7 +84,7 @@ def with_evidence(
     """
     if not isinstance(found, Attribution):
         raise InvalidInputError(
-            f"the attributor must return an Attribution, not a {type(found).__name__}"
+            f"the attributor must return an Attribution, not {type(found).__name__}"
         )
     if not found.responsible:
         return found

@@ -64,7 +64,7 @@ class Policy(Limits):
         require_share("attack_alpha", self.attack_alpha, usual=0.05)
         if not isinstance(self.weights, Mapping):
             raise InvalidInputError(
-                f"weights must be numbers by reporter, not a {type(self.weights).__name__}"
+                f"weights must be numbers by reporter, not {type(self.weights).__name__}"
             )
         for name, weight in self.weights.items():
             require_names(**{"a reporter in weights": name})

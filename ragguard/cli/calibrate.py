@@ -12,7 +12,7 @@ import typer
 from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.output import FINDING, write_json
-from ragguard.cli.traffic import opened_traffic, read_traffic
+from ragguard.cli.traffic import opened_traffic, read_traffic, require_apart
 from ragguard.errors import InvalidInputError
 from ragguard.text import printable
 
@@ -78,6 +78,8 @@ def calibrate(
     from ragguard.inline.calibration_file import promise
 
     require_share("--alpha", alpha)
+    # It may take the place of the calibration in force, which was read by then.
+    require_apart({"--output": output}, source, trail if from_store is None else from_store)
     with ExitStack() as opened:
         if from_store is None:
             if newest is not None or clean_looking:

@@ -160,7 +160,7 @@ def report(
 
     options.require_not_blank(("--query", query), ("--response", response))
     seen = [] if passages is None else read_passages(passages)
-    with options.opened_store(store, create=True, tenant=tenant) as opened:
+    with options.opened_store(store, access="make", tenant=tenant) as opened:
         event = as_event(
             *(query, response, seen, reporter),
             quarantine_version=opened.quarantine_version(),

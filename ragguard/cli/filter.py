@@ -14,7 +14,7 @@ import typer
 from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_json
-from ragguard.cli.traffic import opened_output, opened_traffic, read_traffic
+from ragguard.cli.traffic import opened_output, opened_traffic, read_traffic, require_apart
 from ragguard.errors import InvalidInputError
 from ragguard.text import printable
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 _EVIDENCE = (
-    *("passage_id", "flagged", "marked", "signal", "strength", "reason", "signals", "suspicion"),
+    *("passage_id", "flagged", "marked", "decided", "signal", "strength", "reason", "signals"),
+    "suspicion",
 )
 
 
@@ -66,11 +67,12 @@ def filter_traffic(
     from ragguard import Guard
 
     require_share("--alpha", alpha)
+    require_apart({"--output": output}, source, store, calibration=calibration)
     in_words = output is None and not as_json and sys.stdout.isatty()
     seen: Counter[str] = Counter()
     with (
         opened_traffic(source) as stream,
-        nullcontext() if output is None else opened_output(output, "--output", source) as out,
+        nullcontext() if output is None else opened_output(output) as out,
         Guard(
             alpha=alpha,
             mark_alpha=mark_alpha,
@@ -173,6 +175,7 @@ def explain(
     from ragguard.inline.tokens import tokenize_query
 
     require_share("--alpha", alpha)
+    require_apart({"--output": output}, source, store, calibration=calibration)
     with opened_traffic(source) as stream:
         found = next(islice(read_traffic(stream, source, progress=False), line - 1, None), None)
     if found is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from ragguard.errors import InvalidInputError, StoreError
+from ragguard.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from ragguard.audit.engines import Access
     from ragguard.audit.records import AuditStore
-
-_SMALLEST_DATABASE = 512  # bytes: a page of SQLite's
 
 
 def flag(name: str, help: str, **settings: Any) -> Any:
@@ -88,48 +86,18 @@ def source(help: str) -> Any:
 
 @contextmanager
 def opened_store(
-    url: str, *, create: bool = False, live: bool = False, tenant: str | None = None
+    url: str, *, access: Access = "look", tenant: str | None = None
 ) -> Iterator[AuditStore]:
     """Open an audit store, as a tenant sees it (None: the default one), and close it again.
 
-    With `create` a SQLite file that is not there is made. A command that only reads leaves that
-    off: a mistyped path would otherwise look like a store without events. It also reads a file that
-    it may not write, unless it is `live`: stays open, and has to see what others write.
+    A command that only reads makes none: a mistyped path would otherwise look like a store without
+    events, and another application's database be given tables. One that stays open has to "keep"
+    it, to see what others write.
     """
     from ragguard.audit import open_store
 
-    if not create:
-        file = require_there(url)
-        url = url if live or file is None else _readable(url, file)
-    with closing(open_store(url)) as store:
+    with closing(open_store(url, access=access)) as store:
         yield store.of_tenant(tenant)
-
-
-def require_there(url: str) -> Path | None:
-    """Return the SQLite file that `url` names, None for another database.
-
-    Raises `StoreError` where it is not there, or empty.
-    """
-    from ragguard.audit.engines import sqlite_file, store_url
-
-    file = sqlite_file(store_url(url))
-    # SQLite would take a file of a byte for a new database; it refuses others that are none.
-    if file is None or (file.exists() and file.stat().st_size >= _SMALLEST_DATABASE):
-        return file
-    raise StoreError(
-        f"there is no audit store at {file}; check the path, or file a first event with "
-        "`ragguard report`"
-    )
-
-
-def _readable(url: str, file: Path) -> str:
-    """Return `url`, or where SQLite may not make its files beside the store one without them."""
-    if os.access(file, os.W_OK) and os.access(file.parent, os.W_OK):
-        return url
-    # A log beside it holds what was written last, and somebody may be writing.
-    there = file.resolve()
-    logged = there.with_name(f"{there.name}-wal").exists()
-    return f"sqlite:///{there.as_uri()}?mode=ro&uri=true" + ("" if logged else "&immutable=1")
 
 
 class DefaultListGroup(TyperGroup):

@@ -246,8 +246,8 @@ def upgrade(store: options.Store, as_json: options.AsJson = False) -> None:
     from ragguard.audit.database import Database
     from ragguard.audit.schema import HEAD
 
-    options.require_there(store)
-    with closing(Database(store, statement_s=_UPGRADE_S, any_schema=True)) as database:
+    opened = Database(store, access="keep", statement_s=_UPGRADE_S, any_schema=True)
+    with closing(opened) as database:
         before = database.upgrade()
     if as_json:
         write_json({"before": before, "schema": HEAD})

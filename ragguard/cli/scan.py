@@ -19,7 +19,7 @@ import typer
 from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
-from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_other
+from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_apart
 from ragguard.jsonl import passage_from_json, raw_lines, read_lines
 from ragguard.text import encodable, printable
 
@@ -75,18 +75,17 @@ def scan(
     from ragguard.audit import QuarantineWatch
 
     require_share("--alpha", alpha, usual=0.001)
+    require_apart({"--save-base": save_base, "--html": html}, source, store, base=base)
     with ExitStack() as opened:
         known, kept, held = as_base(base), None, None
         if store is not None:
-            kept = opened.enter_context(options.opened_store(store, create=True, tenant=tenant))
+            kept = opened.enter_context(options.opened_store(store, access="make", tenant=tenant))
             watch = QuarantineWatch(kept)
             opened.callback(watch.close)
             watch.refresh()
             held = watch.held()
         name = "<stdin>" if source == "-" else source
         stream = _twice(opened.enter_context(opened_traffic(source)), name, opened)
-        if save_base is not None:
-            require_other(save_base, "--save-base", source)
         judge = Scan(held)
         size = stream.tell()
         stream.seek(0)
@@ -107,7 +106,7 @@ def scan(
             )
             complain(f"new proposals: {new}; decide with: ragguard quarantine confirm, reject")
         if html is not None:
-            with opened_output(html, "--html", source) as file:
+            with opened_output(html) as file:
                 write_report(file, name, counts, _judged(stream, name, found, *_WORTH_A_LOOK))
         _show(counts, _judged(stream, name, found, *_WORTH_A_LOOK), as_json=as_json)
     if fail_on_refused and counts["refused"]:

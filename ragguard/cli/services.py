@@ -114,7 +114,7 @@ def worker(
     log_to_stderr(debug=context.find_root().params["debug"], progress=True)
     with (
         _stopped_by_signals() as stop,
-        options.opened_store(store, create=True, tenant=tenant) as opened,
+        options.opened_store(store, access="make", tenant=tenant) as opened,
     ):
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
         search = None if base is None else base.retrieve
@@ -263,7 +263,7 @@ def review(
     settings = Settings(alpha, measure)
     owner = options.login_name()
     hosts = (*_LOOPBACK, host, *(served_as or ()))
-    with options.opened_store(store, live=True) as opened, _listening(host, port) as listening:
+    with options.opened_store(store, access="keep") as opened, _listening(host, port) as listening:
         here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         app = review_app(opened, access, settings=settings, hosts=hosts, owner=owner, tenant=tenant)
         config = uvicorn.Config(

@@ -6,8 +6,9 @@ front.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,9 +41,8 @@ def opened_traffic(source: str) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer)
 
 
-def opened_output(path: Path, option: str, source: str) -> IO[str]:
-    """Open a file, not the input `source`, that an option names, for nobody else to read."""
-    require_other(path, option, source)
+def opened_output(path: Path) -> IO[str]:
+    """Open a file to write, for nobody else to read."""
     try:
         make_private(path)
         return path.open("w", encoding="utf-8")
@@ -52,10 +52,29 @@ def opened_output(path: Path, option: str, source: str) -> IO[str]:
         ) from error
 
 
-def require_other(path: Path, option: str, source: str) -> None:
-    """Check that the file that an option names is not the input."""
-    if path.exists() and source != "-" and path.samefile(source):
-        raise InvalidInputError(f"{option} {path} is the input; pass another file")
+def require_apart(
+    written: Mapping[str, Path | None], source: str, store: str | None, **read: Path | None
+) -> None:
+    """Check that no file that an option writes is read, or written for another one, by any name."""
+    others = {"input": "/dev/stdin" if source == "-" else source, **read}
+    if store is not None:
+        from ragguard.audit.engines import sqlite_file, store_url
+
+        others["audit store"] = sqlite_file(store_url(store))
+    for option, path in written.items():
+        if path is None or (path.exists() and not path.is_file()):  # a terminal, or /dev/null
+            continue
+        for name, other in others.items():
+            if other is not None and _is_same(path, other):
+                raise InvalidInputError(f"{option} {path} is the {name}; pass another file")
+        others[f"file of {option}"] = path
+
+
+def _is_same(path: Path, other: str | Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # one of them is not there yet
+        return os.path.realpath(path) == os.path.realpath(other)
 
 
 def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[Retrieval]:

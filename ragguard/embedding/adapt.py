@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_callable
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError, MissingExtraError, RagguardError
 from ragguard.text import encodable
@@ -178,7 +179,7 @@ def as_embedder(embedder: Any) -> Embedder:
     method for them, if it has one.
 
     Raises:
-        InvalidInputError: `embedder` is none of these.
+        InvalidInputError: `embedder` is none of these, or must be awaited.
     """
     if embedder is None:
         return HashedEmbedder()
@@ -191,21 +192,26 @@ def as_embedder(embedder: Any) -> Embedder:
         raise InvalidInputError(
             f"embedder is the class {embedder.__name__}; pass an instance: {embedder.__name__}(...)"
         )
+    function, of_query = functions_of(embedder)
     if isinstance(embedder, Embedder):
         return embedder
-    function, of_query = functions_of(embedder)
     if of_query is None:
         return _FunctionEmbedder(function, _name_of(embedder))
     return _AsymmetricEmbedder(function, of_query, _name_of(embedder))
 
 
 def functions_of(embedder: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], Any] | None]:
-    """Return how another library's embedder embeds texts, and a question, if otherwise."""
-    for of_texts, of_query in _METHODS.items():
+    """Return how an embedder of any library embeds texts, and a question, if otherwise."""
+    methods = {"embed": "embed_query"} if isinstance(embedder, Embedder) else _METHODS
+    for of_texts, of_query in methods.items():
         function, other = getattr(embedder, of_texts, None), getattr(embedder, of_query, None)
         if callable(function):
-            return function, other if callable(other) else None
+            own = other if callable(other) else None
+            named = {f"embedder.{of_texts}": function, f"embedder.{of_query}": own or function}
+            require_callable(**named)
+            return function, own
     if callable(embedder):
+        require_callable(embedder=embedder)
         return embedder, None
     raise InvalidInputError(
         f"embedder is a {type(embedder).__name__}; pass None, an object with `name` and `embed`, "

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ragguard.arguments import require_path
 from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import EmbeddingError, MissingExtraError, ProxyError
 from ragguard.text import encodable
@@ -52,7 +53,7 @@ class OnnxEmbedder:
         threads: int | None = None,
     ) -> None:
         tokenizer = require_tokenizer("OnnxEmbedder")
-        folder = Path(path)
+        folder = require_path("path", path)
         places = (folder / "model.onnx", folder / "onnx/model.onnx")
         model = next((file for file in places if file.is_file()), None)
         if model is None or not (folder / "tokenizer.json").is_file():

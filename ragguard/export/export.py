@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ragguard.arguments import require_path
 from ragguard.attribution.ragorigin.support import STATING_GAIN, SupportMeter
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
 from ragguard.export.graph import write_weights
@@ -98,7 +99,7 @@ def export_proxy(
         raise InvalidInputError(
             "scopes must hold at least one BlameScope, each of at least two different passages"
         )
-    target = Path(folder)
+    target = require_path("folder", folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ProxyError(f"{target} is not an empty folder; pass a new one")
     said = "a model in memory"

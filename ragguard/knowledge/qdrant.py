@@ -37,7 +37,7 @@ class QdrantCollection(Adapter):
 
     def __init__(self, client: Any, name: str, *, text: str = "text", embedder: Any = None) -> None:
         if not has(client, "query_points"):
-            raise InvalidInputError(f"client must be a QdrantClient, not a {type(client).__name__}")
+            raise InvalidInputError(f"client must be a QdrantClient, not {type(client).__name__}")
         if not resolved(client.collection_exists(name)):
             raise InvalidInputError(
                 f"Qdrant has no collection {name!r}; list them with client.get_collections()"

@@ -10,7 +10,8 @@ from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ragguard.arguments import require_method, require_names, require_texts
+from ragguard.arguments import require_method, require_texts
+from ragguard.audit.decisions import decided_by
 from ragguard.audit.quarantine import (
     QuarantineEntry,
     QuarantineStatus,
@@ -162,8 +163,8 @@ def restore(
     What is in `removed` (`Removal.removed`) goes back as it was, with metadata and vectors. Of
     anything else the audit store has text and id, and the metadata if an attribution found the
     passage; the knowledge base embeds the text again. `keys` are those of `QuarantineEntry`,
-    `actor` is who releases them. Where another text has taken over a passage's id, it stays: the
-    entry is released, and its passage is not among those that are returned.
+    `actor` is who releases them, as for `Guard.release`. Where another text has taken over a
+    passage's id, it stays: the entry is released, and its passage is not among those returned.
 
     Raises:
         QuarantineNotFoundError: A key is not in the store; then nothing is changed.
@@ -171,7 +172,7 @@ def restore(
     """
     _require_store(store)
     require_method("base", base, "add(passages)")
-    require_names(actor=actor)
+    actor = decided_by(actor)
     entries = {entry.key: entry for entry in store.quarantine()}
     wanted = [keys] if isinstance(keys, str) else list(dict.fromkeys(require_texts("keys", keys)))
     for key in wanted:

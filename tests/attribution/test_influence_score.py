@@ -200,8 +200,18 @@ class TestBadInput:
 
     @pytest.mark.parametrize("name", ["prompt", "equivalent"])
     def test_functions_must_be_callable(self, name):
-        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not a int"):
+        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not int"):
             InfluenceScore(generate=str.upper, **{name: 5})
+        with pytest.raises(InvalidInputError, match=f"{name} must be no coroutine function"):
+            InfluenceScore(generate=str.upper, **{name: asyncio.sleep})
+
+    @pytest.mark.parametrize("name", ["prompt", "equivalent"])
+    async def test_what_a_function_raises_is_told(self, name):
+        finder = InfluenceScore(generate=str.upper, **{name: lambda *_: {}["gone"]})
+        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError \\('gone'\\)"):
+            finder.attribute(QUERY, RESPONSE, retrieve_from(POISON))
+        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError"):
+            await finder.aattribute(QUERY, RESPONSE, retrieve_from(POISON))
 
     async def test_blank_query(self):
         method = InfluenceScore(generate=str.upper)

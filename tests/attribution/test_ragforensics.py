@@ -228,8 +228,16 @@ class TestBadInput:
 
     @pytest.mark.parametrize("name", ["prompt", "read"])
     def test_functions_must_be_callable(self, name):
-        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not a str"):
+        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not str"):
             RAGForensics(judge=honest_judge, **{name: "yes"})
+
+    @pytest.mark.parametrize("name", ["prompt", "read"])
+    async def test_what_a_function_raises_is_told(self, name):
+        finder = RAGForensics(judge=honest_judge, **{name: lambda *_: {}["gone"]})
+        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError \\('gone'\\)"):
+            finder.attribute(QUERY, RESPONSE, KnowledgeBase(BENIGN))
+        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError"):
+            await finder.aattribute(QUERY, RESPONSE, KnowledgeBase(BENIGN))
 
     def test_retrieve_must_be_callable(self):
         with pytest.raises(InvalidInputError, match="retrieve"):

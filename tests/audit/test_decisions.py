@@ -10,8 +10,12 @@ from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, QuarantineEntry
 from ragguard.audit.allow_list import Allowance
 from ragguard.audit.decisions import Decisions, match
+from ragguard.audit.encoding import escape
+from ragguard.audit.trail import this_process
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
+from ragguard.knowledge.memory import KnowledgeBase
+from ragguard.repair import restore
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 TEXT = "The pier was built by Bob Crane."
@@ -89,7 +93,7 @@ def test_undo_by_event_reporter_and_time(store):
         decisions.undo()
     with pytest.raises(EventNotFoundError):
         decisions.undo(event="e9")
-    with pytest.raises(InvalidInputError, match="pass a datetime, not a str"):
+    with pytest.raises(InvalidInputError, match="pass a datetime, not str"):
         decisions.undo(since="2024")
     assert decisions.undo(event="e1", reporter="carl") == []
     assert [one.key for one in decisions.undo(event="e1", since=NOON.replace(hour=13))] == ["6"]
@@ -239,7 +243,7 @@ def test_no_moment_at_all_is_none_and_others_become_plain_ones(store):
         lambda: decisions.allow(TEXT, why="so", until=NoTime(2999, 1, 1)),
         lambda: decisions.undo(since=NoTime(2024, 1, 1)),
     ):
-        with pytest.raises(InvalidInputError, match="pass a datetime, not a NoTime"):
+        with pytest.raises(InvalidInputError, match="pass a datetime, not NoTime"):
             refuse()
 
     class Stamp(datetime):
@@ -247,6 +251,23 @@ def test_no_moment_at_all_is_none_and_others_become_plain_ones(store):
 
     made = decisions.allow(TEXT, why="so", until=Stamp(2999, 1, 1, tzinfo=UTC))
     assert type(made.until) is datetime
+
+
+@pytest.mark.parametrize("unnamed", [None, ""])
+def test_who_decides_without_a_name_is_no_worker(store, unnamed):
+    store.add_quarantine([entry(key, "proposed") for key in ("aa1", "bb1", "cc1", "dd1")])
+    by, decisions = {"actor": unnamed}, Decisions(store)
+    decisions.decide("aa1", status="confirmed", **by)
+    decisions.decide("bb1", status="rejected", **by)
+    decisions.decide("cc1", status="released", **by)
+    decisions.undo(event="e", **by)
+    decisions.allow(TEXT, why="ours", **by)
+    decisions.allow("wiki", why="ours", effect="protected", **by)
+    decisions.disallow("wiki", **by)
+    restore(store, KnowledgeBase([]), ["aa1"], **by)
+    assert {one.actor for one in store.quarantine()} == {this_process()}
+    told = [row.actor for row in store.newest_trail(100) if row.action != "quarantine.proposed"]
+    assert told == [escape(this_process())] * 8
 
 
 def test_who_decides_and_who_reported_are_named_by_a_str(decisions, store):

@@ -79,12 +79,6 @@ def test_a_bad_line_is_named(run, knowledge_base, line, told):
     assert told in result.stderr
 
 
-def test_the_input_is_not_overwritten(run, knowledge_base):
-    result = run("scan", str(knowledge_base), "--html", str(knowledge_base))
-    assert result.exit_code == 2
-    assert "is the input" in result.stderr
-
-
 def test_an_empty_file_has_no_passages(run, tmp_path):
     (tmp_path / "none.jsonl").write_text("")
     result = run("scan", str(tmp_path / "none.jsonl"))
@@ -92,12 +86,7 @@ def test_an_empty_file_has_no_passages(run, tmp_path):
     assert "0 admitted, 0 review, 0 refused" in result.stdout
 
 
-def test_a_base_is_not_written_over_the_input_nor_of_nothing(run, knowledge_base, tmp_path):
-    before = knowledge_base.read_bytes()
-    result = run("scan", str(knowledge_base), "--save-base", str(knowledge_base))
-    assert result.exit_code == 2
-    assert "is the input; pass another file" in result.stderr
-    assert knowledge_base.read_bytes() == before
+def test_a_base_is_not_written_of_nothing(run, tmp_path):
     empty, base = tmp_path / "empty.jsonl", tmp_path / "base.json"
     empty.write_text("")
     result = run("scan", str(empty), "--save-base", str(base))

@@ -6,8 +6,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, inspect
+from sqlalchemy.pool import NullPool
 
 from ragguard.audit import Event, open_store
+from ragguard.audit.engines import sqlite_file, store_url
 from ragguard.audit.schema import HEAD
 
 
@@ -69,6 +72,29 @@ def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(run, tmp_path, con
     assert list(tmp_path.iterdir()) == [file]
 
 
+_READING = (
+    *("events", "events show e", "quarantine", "verdicts", "audit", "audit verify", "allowed"),
+    *("drift", "info", "quarantine confirm e", "allow wiki --source --why ours", "store upgrade"),
+)
+
+
+def test_the_database_of_another_application_is_left_as_it_is(run, sql_url):
+    engine = create_engine(store_url(sql_url), poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE orders (id INTEGER)")
+    file = sqlite_file(store_url(sql_url))
+    before = file and file.read_bytes()
+    for command in _READING:
+        done = run(*command.split(), "--store", sql_url)
+        assert done.exit_code == 3
+        assert "there is no audit store at" in done.stderr + done.stdout
+        assert "check the path, or file a first event" in done.stderr + done.stdout
+    assert inspect(engine).get_table_names() == ["orders"]
+    assert file is None or (file.read_bytes(), [*file.parent.iterdir()]) == (before, [file])
+    assert run("report", "--store", sql_url, "--query", "q", "--response", "r").exit_code == 0
+    assert run("events", "--store", sql_url).exit_code == 0
+
+
 @pytest.fixture
 def unwritable(store_url, tmp_path, monkeypatch):
     """The folder of a store that must not be written, as seen by root as well."""
@@ -88,6 +114,7 @@ def test_what_cannot_be_written_is_read_without_a_file_beside_it(run, store_url,
     done = run("quarantine", "undo", "--event", "e-done", "--store", unwritable / "audit.db")
     assert done.exit_code == 3
     assert "readonly database; check that the path" in done.stderr
+    assert f"the audit store {store_url} failed" in done.stderr
     assert set(unwritable.iterdir()) == there
 
 

@@ -100,6 +100,27 @@ def test_what_embeds_nothing_is_refused(given):
         as_embedder(given)
 
 
+async def _awaited(*_):
+    """Awaited by nobody."""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        _awaited,
+        type("Called", (), {"__call__": _awaited})(),
+        type("Own", (), {"name": "own", "embed": _awaited})(),
+        type("Query", (), {"name": "own", "embed": len, "embed_query": _awaited})(),
+        type("LangChain", (), {"embed_documents": _awaited, "embed_query": _awaited})(),
+        type("Question", (), {"embed_documents": len, "embed_query": _awaited})(),
+    ],
+    ids=lambda given: getattr(given, "__name__", type(given).__name__),
+)
+def test_what_must_be_awaited_is_refused(given):
+    with pytest.raises(InvalidInputError, match=r"embedder.* must be no coroutine function"):
+        as_embedder(given)
+
+
 @pytest.mark.parametrize("answer", ["text", {"data": []}, [[1.0], [1.0, 2.0]], object()])
 def test_an_answer_that_is_no_array_is_an_embedding_error(answer):
     with pytest.raises(EmbeddingError, match="2 texts"):

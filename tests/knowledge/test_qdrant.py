@@ -95,7 +95,7 @@ def test_collections_that_could_not_be_put_back(client):
             QdrantCollection(client, name)
     with pytest.raises(InvalidInputError, match="no collection 'nowhere'"):
         QdrantCollection(client, "nowhere")
-    with pytest.raises(InvalidInputError, match="must be a QdrantClient, not a list"):
+    with pytest.raises(InvalidInputError, match="must be a QdrantClient, not list"):
         QdrantCollection([], "passages")
 
 

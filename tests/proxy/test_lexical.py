@@ -213,7 +213,7 @@ def test_contexts_may_come_one_by_one():
     [
         ("abc", "q", "r", "contexts must be a sequence of str"),
         (None, "q", "r", "contexts must be a sequence of str"),
-        (["a", None], "q", "r", r"contexts\[1\] is a NoneType"),
+        (["a", None], "q", "r", r"contexts\[1\] is of type NoneType"),
         (["a"], None, "r", "query must be a str"),
         (["a"], "q", 5, "response must be a str"),
     ],
