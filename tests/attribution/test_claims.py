@@ -93,6 +93,15 @@ def test_of_two_claims_the_one_that_is_stated_more_is_traced_unless_others_state
     assert most_stated(QUESTION, "It was Otto Brack.", read, []) == ""
 
 
+def test_what_a_passage_with_the_question_in_it_states_counts_twice():
+    told = "The old pier of Ravenmouth was built by Marek Dove or Ilse Tarn."
+    rivals = [f"The old pier of Ravenmouth was built by Ilse Tarn{end}." for end in ("", " then")]
+    read = [Passage(text) for text in (*rivals, f"{QUESTION} {PLANTED[0]}")]
+    assert most_stated(QUESTION, told, read[1:], []) == "Marek Dove"
+    plain = [*read[:2], Passage(PLANTED[0])]
+    assert most_stated(QUESTION, told, plain, []) == "Ilse Tarn"
+
+
 @given(st.text(max_size=60), st.text(max_size=200))
 def test_claims_are_made_of_the_text_and_weigh_at_most_one(query, text):
     found = claims(query, text)

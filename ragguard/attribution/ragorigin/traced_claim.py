@@ -8,8 +8,9 @@
 
        weight of the claim * sum of the support of those read / (1 + others that state it / 5),
 
-   which must be above `_STATED`; what pages that nobody has read state as well belongs to the
-   topic. The lexical proxy measures it, of the likeliest claims alone.
+   which must be above `_STATED`. Support counts twice where a passage holds the question word for
+   word (`trigger`); what pages that nobody has read state as well belongs to the topic. The
+   lexical proxy measures it, of the likeliest claims alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from itertools import islice
 from ragguard.attribution.answer import answer_of, as_text
 from ragguard.attribution.claims import claims
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter, explains
+from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
 from ragguard.proxy.lexical import LexicalProxy
@@ -56,8 +58,11 @@ def most_stated(
     for said, weight in islice(claims(query, as_text(response)).items(), _MOST_CLAIMS):
         meter = SupportMeter(LexicalProxy(), query, said)
         support = meter.support(texts)
-        value = weight * float(support[support >= MIN_SUPPORT].sum())
-        if value > best and explains(support):
+        if not explains(support):
+            continue
+        counted = support * (1.0 + (meter.carried(texts) >= VERBATIM_GAIN))
+        value = weight * float(counted[support >= MIN_SUPPORT].sum())
+        if value > best:
             value /= 1.0 + float((meter.support(rest) >= MIN_SUPPORT).sum()) / 5.0
             if value > best:
                 best, chosen = value, said
