@@ -117,9 +117,11 @@ def _to_dict(attribution: Attribution) -> dict[str, Any]:
 
 
 def _show(attribution: Attribution) -> None:
+    traced = attribution.details.get("claim")
     show_facts(
         ("query", attribution.query),
         ("response", attribution.response),
+        *([("traced", traced)] if isinstance(traced, str) else []),
         ("cause", f"{attribution.cause}: {attribution.reason}"),
         ("method", f"{attribution.method}, {attribution.scope_size} passages in scope"),
     )

@@ -55,6 +55,7 @@ def test_shows_a_table(run, base, tmp_path):
     result = run("attribute", "--event", event, "-b", base)
     assert result.exit_code == 0
     assert "cause     poisoning: " in result.stdout
+    assert "traced    1921." in result.stdout
     header = next(line.split() for line in result.stdout.splitlines() if " ES " in line)
     assert header == ["id", "ES", "SC", "GC", "RS", "text"]
     blamed = [line.split()[1] for line in result.stdout.splitlines() if "responsible " in line[:12]]

@@ -402,6 +402,12 @@ def test_a_page_that_was_loaded_before_another_decision_overrides_it_not(client,
     assert statuses(store)[first.passage_id] == "confirmed"
 
 
+def test_an_event_says_what_of_its_response_was_traced(client, store):
+    [done] = [event for event in store.events() if event.status == "done"]
+    page = client.get(f"/event?id={quote(done.id, safe='')}").text
+    assert "<dt>Traced in it</dt><dd>1921.</dd>" in page
+
+
 def test_reports_are_undone_by_reporter_and_by_event(client, store):
     assert press(client, "/reporters", "undo").status_code == 303
     assert set(statuses(store).values()) == {"lapsed"}
