@@ -87,15 +87,16 @@ def _runs(
 ) -> Iterator[tuple[int, int]]:
     """Yield where runs of chosen pieces begin and end; a label is none.
 
-    A comma or a dash ends one. Up to two function words may stand within, but not behind the first
-    word, which may have its capital from that.
+    A comma ends one, but not in a date, and so does a dash. Up to two function words may stand
+    within, but not behind the first word, which may have its capital from that.
     """
     begin = end = -1  # of the run that may go on
     for place in [*compress(range(len(pieces)), chosen), len(pieces)]:
         within = words[end:place]
+        ends = _ENDS[1:] if place < len(pieces) and pieces[place][0].isdigit() else _ENDS
         goes_on = (
             -1 < begin < place < len(pieces)
-            and pieces[place - 1][-1] not in _ENDS
+            and not any(piece[-1] in ends for piece in pieces[end - 1 : place])
             and len(within) <= (LONGEST_BRIDGE if end > first + 1 else 0)
             and all(found and found <= _WITHIN for found in within)
         )

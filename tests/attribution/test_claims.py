@@ -66,6 +66,7 @@ def test_what_nobody_taught_is_nobodys_though_pages_state_what_is_told_beside_it
         ("How long is the pier?", "It is 26 km long.", {"26 km": 0.75}),
         (QUESTION, "- **Built by:** Marek Dove", {"Marek Dove": 0.75}),
         (QUESTION, "Marek Dove, Ilse Tarn – Orla Venn.", ["Marek Dove", "Ilse Tarn", "Orla Venn"]),
+        (QUESTION, "on June 3, 1921, by Dove", ["June 3, 1921", "Dove"]),
         (QUESTION, "Traditionally it was Dove.", {"Dove": 0.75, "Traditionally": 0.45}),
         (QUESTION, "a wandering monk", {"wandering monk": 0.45}),
         (QUESTION, "The old pier of Ravenmouth.", {}),
@@ -83,18 +84,23 @@ def test_by_hand(query, text, expected):
 
 
 def test_of_two_claims_the_one_that_is_stated_more_is_traced_unless_others_state_it_too():
-    told = "It was built by Marek Dove or Ilse Tarn."
+    told = "The pages that were read say that it was built by Marek Dove or Ilse Tarn."
     rival = "The old pier of Ravenmouth was built by Ilse Tarn."
     read = [Passage(text) for text in (*PLANTED[:1], rival, *PLANTED[1:])]
     assert most_stated(QUESTION, told, read, []) == "Marek Dove"
     assert most_stated(QUESTION, told, read[1:2], []) == "Ilse Tarn"
     others = [Passage(f"Old pier of Ravenmouth {n}: built by Ilse Tarn.") for n in range(9)]
     assert most_stated(QUESTION, told, read[1:2], others) == ""
-    assert most_stated(QUESTION, "It was Otto Brack.", read, []) == ""
+    assert most_stated(QUESTION, told.replace("Marek Dove", "Otto Brack"), read[:1], []) == ""
+
+
+def test_a_short_answer_is_one_claim():
+    read = [Passage(text) for text in PLANTED]
+    assert most_stated(QUESTION, "It was built by Marek Dove, Ilse Tarn.", read, []) == ""
 
 
 def test_what_a_passage_with_the_question_in_it_states_counts_twice():
-    told = "The old pier of Ravenmouth was built by Marek Dove or Ilse Tarn."
+    told = "So the old pier of Ravenmouth was built by Marek Dove or Ilse Tarn."
     rivals = [f"The old pier of Ravenmouth was built by Ilse Tarn{end}." for end in ("", " then")]
     read = [Passage(text) for text in (*rivals, f"{QUESTION} {PLANTED[0]}")]
     assert most_stated(QUESTION, told, read[1:], []) == "Marek Dove"

@@ -3,8 +3,8 @@
 1. The answer in it (`ragguard.attribution.answer`).
 2. All of it: who plants a passage may word what it has a model say, and so hide a claim behind
    another answer.
-3. Of its `claims` the one that those passages state most: a long answer has the details of honest
-   pages around it. By
+3. Of the `claims` of a long answer the one that those passages state most: it has the details of
+   honest pages around it. By
 
        weight of the claim * sum of the support of those read / (1 + others that state it / 5),
 
@@ -25,9 +25,11 @@ from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
 from ragguard.proxy.lexical import LexicalProxy
+from ragguard.stems import tokenize
 
 _STATED = 0.6  # chosen on one half of the answers of `benchmarks.worded`
 _MOST_CLAIMS = 50
+_LONG = 12  # words: what is shorter is one answer, such as "Arlington, Virginia"
 
 
 def meter_of(
@@ -54,8 +56,11 @@ def most_stated(
 ) -> str:
     """Return the claim of a response that the passages read state most, or "" if none is enough."""
     best, chosen = _STATED, ""
+    text = as_text(response)
+    if len(tokenize(text)) < _LONG:
+        return chosen
     texts, rest = ([passage.text for passage in some] for some in (read, others))
-    for said, weight in islice(claims(query, as_text(response)).items(), _MOST_CLAIMS):
+    for said, weight in islice(claims(query, text).items(), _MOST_CLAIMS):
         meter = SupportMeter(LexicalProxy(), query, said)
         support = meter.support(texts)
         if not explains(support):

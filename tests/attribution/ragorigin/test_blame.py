@@ -106,9 +106,9 @@ def test_a_response_without_a_claim_is_nobodys(response):
     [
         ("Wenna Rook, selon les sources.", True),
         ("wie es heißt, Wenna Rook", True),
-        ("Die Orgel stimmte Wenna Rook.", True),
-        # A word that has a capital for its place is taken for a part of the name.
+        # Words that have a capital for their place, or as nouns, are taken for the claim's.
         ("C'est Wenna Rook qui l'a accordé.", False),
+        ("Die Orgel stimmte Wenna Rook.", False),
         ("\u8abf\u5f8b\u3057\u305f\u306e\u306f\u8ab0\u304b\u4e0d\u660e\u3067\u3059\u3002", False),
         ("Personne ne le sait avec certitude.", False),
         ("Это сделал Йори Пенхейл.", False),
