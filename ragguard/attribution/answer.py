@@ -16,7 +16,7 @@ import re
 from importlib import resources
 
 from ragguard.stems import tokenize
-from ragguard.text import sentences
+from ragguard.text import both_ends, sentences
 from ragguard.text.html import strip_markdown, strip_markup
 from ragguard.text.records import field_of
 
@@ -126,8 +126,11 @@ def answer_of(response: str, query: str = "") -> str:
 
 
 def as_text(response: str) -> str:
-    """Return a response without what is no text: thoughts, marks, markup, citations, sources."""
-    text = _GONE.sub(" ", f"\n{response}")
+    """Return a response without what is no text: thoughts, marks, markup, citations, sources.
+
+    Of a very long one both ends are read.
+    """
+    text = _GONE.sub(" ", f"\n{both_ends(response, _MOST)}")
     if fenced := _FENCE.search(text):
         text = fenced[1]
     if boxed := _BOXED.search(text):

@@ -119,5 +119,5 @@ def test_claims_are_made_of_the_text_and_weigh_at_most_one(query, text):
 @pytest.mark.parametrize("sign", ["Aa ", "a, ", "Aa. ", "Aa:", "yes ", "\n", "- ", "of ", "\u4e00"])
 def test_the_work_is_bounded_whatever_is_said(sign):
     began = time.process_time()
-    claims(QUESTION, (sign * 10_000)[:10_000])
-    assert time.process_time() - began < 1.0
+    most_stated(QUESTION, sign * 100_000, [Passage(PLANTED[0])], [Passage(HONEST[0])])
+    assert time.process_time() - began < 2.0
