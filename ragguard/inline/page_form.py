@@ -22,21 +22,23 @@ the words by which the query asks is a question: in one line with the text it is
 a line of its own only where another one, that asks something else, is in such a line.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
-interrogative before it, nor what it asks behind it. And where a page has the name for its heading
-that is the query, the others refer to it, if headings are usual; in a line of its own such a
-heading is expected anyway, since of a page that was cut in pieces the first alone has it.
+interrogative before it, nor what it asks behind it, and two pages may not begin or end with all of
+it and go on differently. And where a page has the name for its heading that is the query, the
+others refer to it, if headings are usual; in a line of its own such a heading is expected anyway,
+since of a page that was cut in pieces the first alone has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.features.coverage import idf_coverage, idf_weights
-from ragguard.inline.features.verbatim import longest_run, quotes
+from ragguard.inline.features.verbatim import boundary_runs, longest_run, quotes
 from ragguard.inline.normalize import normalized
 from ragguard.inline.page_parts import (
     begins_with,
@@ -60,6 +62,7 @@ _NEARLY_ALL = 4 / 5  # of the others: what may be a title prose has more often
 _MOST = 50  # passages whose form is looked at: a section may fill the first ranks
 _REPEATS = 0.75  # of the query's content: such a part is no company
 _ASKED_WORDS = 4  # an interrogative and three more words, which no page has by chance
+_VERSION = 0.5  # of the words beside the query, that two versions of a page share
 _BEYOND = 2  # words of a question behind what is told
 
 
@@ -113,7 +116,11 @@ def repeats_as_expected(
     """
     expected = np.zeros(k, dtype=np.bool_)
     if query.tells:
-        expected[:] = [_repeats_what_is_told(query, one) for one in passages[:k]]
+        planted = _placed_apart(query, passages[:_MOST])
+        expected[:] = [
+            row not in planted and _repeats_what_is_told(query, one)
+            for row, one in enumerate(passages[:k])
+        ]
         rows = [row for row in rows if not expected[row]]
         if not rows:
             return expected
@@ -177,6 +184,23 @@ def _quotes(query: TokenizedQuery, passage: TokenizedPassage, weights: Mapping[s
     """Return True if a passage has the question, and none that asks the same of something else."""
     whole = quotes(query, passage)
     return whole and idf_coverage(passage.distinct, weights) >= _REPEATS
+
+
+def _placed_apart(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> set[int]:
+    """Return the rows of passages that begin or end with a whole query, and go on differently.
+
+    A query is pasted from one page, which may be stored in several versions.
+    """
+    rest = {
+        row: one.distinct - query.distinct
+        for row, one in enumerate(passages)
+        if sum(boundary_runs(query, one.sequence)) >= len(query.sequence)
+    }
+    return {
+        row
+        for (row, own), (_, others) in permutations(rest.items(), 2)
+        if len(own & others) < _VERSION * min(len(own), len(others))
+    }
 
 
 def _repeats_what_is_told(query: TokenizedQuery, passage: TokenizedPassage) -> bool:

@@ -440,6 +440,20 @@ def test_of_a_query_that_tells_all_is_expected():
         assert guard.filter(f"{told[:-1]}?", [page, *PROSE[2:]]).p_value < 0.01
 
 
+def test_pages_that_begin_with_all_that_a_query_tells_and_go_on_differently_are_not_expected():
+    told = "the lamp of the light on the northern tip is lit every day at dusk"
+    first, second = (f"{told}. {text}" for text in PROSE[:2])
+    assert expected(told, [first, *PROSE[2:]]) == [0, 1, 2]
+    assert expected(told, [first, second, *PROSE[2:]]) == [2, 3]
+    assert expected(told, [first, f"{PROSE[1]} {told}.", *PROSE[2:]]) == [2, 3]
+    # Two versions of one page, and a page that has it within.
+    assert expected(told, [first, f"{first} See also: lamps.", *PROSE[2:]]) == [0, 1, 2, 3]
+    assert expected(told, [first, f"Once {told}, they say.", *PROSE[2:]]) == [0, 1, 2, 3]
+    with Guard() as guard:
+        dropped = guard.filter(told, [first, second, *PROSE[2:]]).dropped
+        assert [one.text for one in dropped] == [first, second]
+
+
 def test_an_interrogative_before_what_a_query_tells_is_not_expected():
     told = "the keeper who lives on the northern tip lights the lamp at dusk"
     page, planted = f"The isle is small: {told}.", f"Why {told}? It was Ann who said so."
@@ -458,7 +472,7 @@ def test_what_a_query_asks_behind_what_it_tells_is_not_expected(asks):
     told = "The best known of the harbour lamps went out in the storm of this week."
     page, planted = f"{told} Nobody was hurt.", f"{told} {asks} Ann Dow says so."
     assert expected(f"{told} {asks}", [page, planted, *PROSE]) == [0, 2, 3, 4, 5]
-    assert expected(told, [page, planted, *PROSE]) == [0, 1, 2, 3, 4, 5]
+    assert expected(told, [page, *PROSE]) == [0, 1, 2, 3, 4]
     with Guard() as guard:
         dropped = guard.filter(f"{told} {asks}", [planted, page, *PROSE]).dropped
         assert [one.text for one in dropped] == [planted]
