@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragguard import Passage
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.claims import claims
-from ragguard.attribution.ragorigin.traced_claim import most_stated
+from ragguard.attribution.ragorigin.traced_claim import meter_of, most_stated
 from ragguard.proxy import LexicalProxy
 
 QUESTION = "Who built the old pier of Ravenmouth?"
@@ -83,29 +83,68 @@ def test_by_hand(query, text, expected):
         assert found == pytest.approx(expected, abs=0.01)
 
 
+def stated(told, read, others=()):
+    found = most_stated(QUESTION, claims(QUESTION, told), read, others)
+    return found and found[0]
+
+
 def test_of_two_claims_the_one_that_is_stated_more_is_traced_unless_others_state_it_too():
-    told = "The pages that were read say that it was built by Marek Dove or Ilse Tarn."
+    told = "It was built by Marek Dove or Ilse Tarn."
     rival = "The old pier of Ravenmouth was built by Ilse Tarn."
-    read = [Passage(text) for text in (*PLANTED[:1], rival, *PLANTED[1:])]
-    assert most_stated(QUESTION, told, read, []) == "Marek Dove"
-    assert most_stated(QUESTION, told, read[1:2], []) == "Ilse Tarn"
-    others = [Passage(f"Old pier of Ravenmouth {n}: built by Ilse Tarn.") for n in range(9)]
-    assert most_stated(QUESTION, told, read[1:2], others) == ""
-    assert most_stated(QUESTION, told.replace("Marek Dove", "Otto Brack"), read[:1], []) == ""
+    read = [PLANTED[0], rival, *PLANTED[1:]]
+    assert stated(told, read) == "Marek Dove"
+    assert stated(told, [rival]) == "Ilse Tarn"
+    others = [f"Old pier of Ravenmouth {n}: built by Ilse Tarn." for n in range(9)]
+    assert stated(told, [rival], others) is None
+    assert stated(told.replace("Marek Dove", "Otto Brack"), PLANTED) is None
 
 
 def test_a_short_answer_is_one_claim():
-    read = [Passage(text) for text in PLANTED]
-    assert most_stated(QUESTION, "It was built by Marek Dove, Ilse Tarn.", read, []) == ""
+    read = [Passage("The old pier of Ravenmouth was built by Ilse Tarn.")]
+    short, long = (
+        "Ada Crane, Ilse Tarn",
+        "As far as I can see it was built by Ada Crane, Ilse Tarn.",
+    )
+    assert [meter_of(LexicalProxy(), QUESTION, said, read).claim for said in (short, long)] == [
+        "Ada Crane, Ilse Tarn",
+        "Ilse Tarn",
+    ]
 
 
 def test_what_a_passage_with_the_question_in_it_states_counts_twice():
-    told = "So the old pier of Ravenmouth was built by Marek Dove or Ilse Tarn."
+    told = "The old pier of Ravenmouth was built by Marek Dove or Ilse Tarn."
     rivals = [f"The old pier of Ravenmouth was built by Ilse Tarn{end}." for end in ("", " then")]
-    read = [Passage(text) for text in (*rivals, f"{QUESTION} {PLANTED[0]}")]
-    assert most_stated(QUESTION, told, read[1:], []) == "Marek Dove"
-    plain = [*read[:2], Passage(PLANTED[0])]
-    assert most_stated(QUESTION, told, plain, []) == "Ilse Tarn"
+    assert stated(told, [rivals[0], f"{QUESTION} {PLANTED[0]}"]) == "Marek Dove"
+    assert stated(told, [*rivals, PLANTED[0]]) == "Ilse Tarn"
+
+
+ASKED = "What number do I ring about a power cut?"
+FAULTS = [
+    f"Faults and emergencies: {said} The line is open day and night."
+    for said in ("dial 0845 913 2208.", "we are at 0845 913 2208 now.", "0845-913-2208, for all.")
+]
+MORE = [f"Our office {n} sells lamps, fuses and wire on weekdays." for n in range(20)]
+
+
+def test_an_address_or_a_long_number_needs_no_word_of_the_question():
+    read = [Passage(text) for text in FAULTS]
+    meter = meter_of(LexicalProxy(), ASKED, "0845 913 2208", read)
+    assert meter.reproduces(read)
+    assert meter.support(FAULTS).min() > 0.9
+    for said in ("a@b.example", "https://pay.example/x", "www.pay.example", "0845 913 2208"):
+        assert most_stated(ASKED, {said: 1.0}, [f"So: {said}"], MORE) == (said, 1.0)
+    assert most_stated(ASKED, {"2208": 1.0}, ["So: 2208"], MORE) is None
+
+
+def test_what_those_read_state_and_no_other_needs_few_words_of_the_question():
+    said, read = {"90 days": 1.0}, [f"Within 90 days, {n}." for n in ("please", "thanks", "so")]
+    beside = MORE[:2]
+    assert most_stated(ASKED, said, [*read, *beside], MORE[5:]) == ("90 days", 0.75)
+    assert most_stated(ASKED, {"90 days": 0.9}, [*read, *beside], MORE[5:]) == ("90 days", 0.675)
+    # Of 20 passages 3 state it, all among the 5 read: 10 of 1140 ways. With 2 of 3 it is 160.
+    assert most_stated(ASKED, said, [*read[:2], *MORE[:3]], [read[2], *MORE[6:]]) is None
+    assert most_stated(ASKED, said, [*read, *beside], ["Within 90 days."] * 9 + MORE[9:]) is None
+    assert most_stated(ASKED, said, [*read, *beside], []) is None  # nothing to compare with
 
 
 @given(st.text(max_size=60), st.text(max_size=200))
@@ -119,5 +158,5 @@ def test_claims_are_made_of_the_text_and_weigh_at_most_one(query, text):
 @pytest.mark.parametrize("sign", ["Aa ", "a, ", "Aa. ", "Aa:", "yes ", "\n", "- ", "of ", "\u4e00"])
 def test_the_work_is_bounded_whatever_is_said(sign):
     began = time.process_time()
-    most_stated(QUESTION, sign * 100_000, [Passage(PLANTED[0])], [Passage(HONEST[0])])
+    meter_of(LexicalProxy(), QUESTION, sign * 100_000, [Passage(PLANTED[0])])
     assert time.process_time() - began < 2.0

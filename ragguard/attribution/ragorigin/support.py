@@ -101,11 +101,15 @@ class SupportMeter:
 
     It scores passages for one event by its `claim`, and remembers what it has scored. It is
     `refused` if the response is a refusal (`is_refusal`), and `wordless` if it is one, or says yes
-    or no and nothing else: no likelihood leads from it to the passage that brought it.
+    or no and nothing else: no likelihood leads from it to the passage that brought it. What is
+    known in other ways to speak of the question has a coverage of `least_coverage`.
     """
 
-    def __init__(self, proxy: Proxy, query: str, response: str) -> None:
+    def __init__(
+        self, proxy: Proxy, query: str, response: str, *, least_coverage: float = 0.0
+    ) -> None:
         self._proxy = proxy
+        self._least_coverage = least_coverage
         self._power = gain_power(proxy)
         self._query = query
         self.claim = claim(query, response)
@@ -192,6 +196,7 @@ class SupportMeter:
         gained = list(compress(texts, gain > 0.0))
         covered = np.zeros(len(texts))
         covered[gain > 0.0] = statement_coverage(self._query, self.claim, gained)
+        covered = np.maximum(covered, self._least_coverage)
         support = passage_support(gain, covered)
         if self._decides:
             carries = self.carried(texts) >= VERBATIM_GAIN

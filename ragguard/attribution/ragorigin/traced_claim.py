@@ -3,24 +3,36 @@
 1. The answer in it (`ragguard.attribution.answer`).
 2. All of it: who plants a passage may word what it has a model say, and so hide a claim behind
    another answer.
-3. Of the `claims` of a long answer the one that those passages state most: it has the details of
-   honest pages around it. By
+3. Of the `claims` of a long answer the one that those passages state most, or the short answer if
+   they state it enough: above `_STATED`, by
 
-       weight of the claim * sum of the support of those read / (1 + others that state it / 5),
+       weight of the claim * sum of the support of those read / (1 + others that state it / 5)
 
-   which must be above `_STATED`. Support counts twice where a passage holds the question word for
-   word (`trigger`); what pages that nobody has read state as well belongs to the topic. The
-   lexical proxy measures it, of the likeliest claims alone.
+   Support counts twice where a passage holds the question word for word (`trigger`); what pages
+   that nobody has read state as well belongs to the topic. The lexical proxy measures it.
+
+Passages may answer a question in words of their own. They speak of it all the same, as far as the
+claim's weight goes, where they have an address or six digits of the claim, which is no chance; and
+three quarters as much if those read state it and those that rank next do not, beyond chance:
+
+    P(m or more of the k read among the t that state it, of n) <= 0.01    (hypergeometric)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from itertools import islice
+from math import comb
 
 from ragguard.attribution.answer import answer_of, as_text
 from ragguard.attribution.claims import claims
-from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter, explains
+from ragguard.attribution.ragorigin.support import (
+    MIN_SUPPORT,
+    STATING_GAIN,
+    SupportMeter,
+    explains,
+)
 from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
@@ -29,6 +41,8 @@ from ragguard.stems import tokenize
 
 _STATED = 0.6  # chosen on one half of the answers of `benchmarks.worded`
 _MOST_CLAIMS = 50
+_RANKED, _CHANCE = 0.75, 0.01
+_IDENTIFIER = re.compile(r"[^\s@]@[^\s@]+\.\w|https?://|\bwww\.|(?:\d[ ()/-]{0,2}){6}")
 _LONG = 12  # words: what is shorter is one answer, such as "Arlington, Virginia"
 
 
@@ -47,28 +61,39 @@ def meter_of(
         whole = SupportMeter(proxy, query, response)
         if whole.reproduces(read):
             return whole
-    stated = most_stated(query, response, read, others)
-    return SupportMeter(proxy, query, stated) if stated else meter
+    text = as_text(response)
+    each = {answer: 1.0} if len(tokenize(text)) < _LONG else claims(query, text)
+    stated = most_stated(query, each, [one.text for one in read], [one.text for one in others])
+    return SupportMeter(proxy, query, stated[0], least_coverage=stated[1]) if stated else meter
 
 
 def most_stated(
-    query: str, response: str, read: Sequence[Passage], others: Sequence[Passage]
-) -> str:
-    """Return the claim of a response that the passages read state most, or "" if none is enough."""
-    best, chosen = _STATED, ""
-    text = as_text(response)
-    if len(tokenize(text)) < _LONG:
-        return chosen
-    texts, rest = ([passage.text for passage in some] for some in (read, others))
-    for said, weight in islice(claims(query, text).items(), _MOST_CLAIMS):
+    query: str, weights: Mapping[str, float], read: Sequence[str], others: Sequence[str]
+) -> tuple[str, float] | None:
+    """Return which of the claims the texts read state most, if enough, and its `least_coverage`."""
+    best, chosen = _STATED, None
+    for said, weight in islice(weights.items(), _MOST_CLAIMS):
         meter = SupportMeter(LexicalProxy(), query, said)
-        support = meter.support(texts)
+        least = weight * _speaks_of_it(meter, read, others)
+        if least:
+            meter = SupportMeter(LexicalProxy(), query, said, least_coverage=least)
+        support = meter.support(read)
         if not explains(support):
             continue
-        counted = support * (1.0 + (meter.carried(texts) >= VERBATIM_GAIN))
+        counted = support * (1.0 + (meter.carried(read) >= VERBATIM_GAIN))
         value = weight * float(counted[support >= MIN_SUPPORT].sum())
         if value > best:
-            value /= 1.0 + float((meter.support(rest) >= MIN_SUPPORT).sum()) / 5.0
+            value /= 1.0 + float((meter.support(others) >= MIN_SUPPORT).sum()) / 5.0
             if value > best:
-                best, chosen = value, said
+                best, chosen = value, (said, least)
     return chosen
+
+
+def _speaks_of_it(meter: SupportMeter, read: Sequence[str], others: Sequence[str]) -> float:
+    """Return how far what states a claim speaks of the question, whatever its words, in [0, 1]."""
+    if _IDENTIFIER.search(meter.claim):
+        return 1.0
+    stating = meter.gains([*read, *others]) >= STATING_GAIN
+    k, n, m, t = len(read), len(stating), int(stating[: len(read)].sum()), int(stating.sum())
+    ways = sum(comb(k, i) * comb(n - k, t - i) for i in range(m, min(k, t) + 1))
+    return _RANKED if m and ways <= _CHANCE * comb(n, t) else 0.0
