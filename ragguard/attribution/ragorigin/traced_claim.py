@@ -93,7 +93,10 @@ def _speaks_of_it(meter: SupportMeter, read: Sequence[str], others: Sequence[str
     """Return how far what states a claim speaks of the question, whatever its words, in [0, 1]."""
     if _IDENTIFIER.search(meter.claim):
         return 1.0
-    stating = meter.gains([*read, *others]) >= STATING_GAIN
-    k, n, m, t = len(read), len(stating), int(stating[: len(read)].sum()), int(stating.sum())
+    k, n = len(read), len(read) + len(others)
+    m = int((meter.gains(read) >= STATING_GAIN).sum())
+    if not m or comb(k, m) > _CHANCE * comb(n, m):  # too few, whoever else does
+        return 0.0
+    t = m + int((meter.gains(others) >= STATING_GAIN).sum())
     ways = sum(comb(k, i) * comb(n - k, t - i) for i in range(m, min(k, t) + 1))
-    return _RANKED if m and ways <= _CHANCE * comb(n, t) else 0.0
+    return _RANKED if ways <= _CHANCE * comb(n, t) else 0.0
