@@ -123,6 +123,15 @@ def test_meter_refuses_what_is_no_score(answer):
         SupportMeter(Broken(), HARBOUR, "Mara Quill").scores(["x"])
 
 
+def test_whatever_a_proxy_raises_is_a_proxy_error():
+    class Down:
+        def score(self, contexts, query, response):
+            raise ZeroDivisionError("no model")
+
+    with pytest.raises(ProxyError, match=r"Down failed \(ZeroDivisionError: no model\); check"):
+        SupportMeter(Down(), HARBOUR, "Mara Quill").scores(["x"])
+
+
 def test_the_probe_needs_the_claim_and_the_question():
     probe = SupportMeter(LexicalProxy(), QUESTION, "It was Orla Venn.")
     assert probe.reproduces([Passage("A quiet village."), Passage(LIE)])
