@@ -18,7 +18,7 @@ from ragguard.stems import stem, tokenize
 from ragguard.text import STOP_WORDS
 
 # Words that turn an answer round are function words to everybody else.
-_POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
+POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
 # Words in which answers are given, whatever they say: of sources, of saying, of courtesy.
 _FRAME = frozenset(
     """according actually additional agree agreed agrees almost answer answered answering answers
@@ -81,7 +81,7 @@ def claim(query: str, response: str) -> str:
     """
     pieces = _concluded(response).split()
     asked, *words = (set(tokenize(text)) for text in (query, *pieces))
-    asked -= _POLARITY
+    asked -= POLARITY
     common = STOP_WORDS | _FRAME
     known = common | asked
 
@@ -89,12 +89,12 @@ def claim(query: str, response: str) -> str:
         return np.array([bool(test(*pair)) for pair in zip(pieces, words, strict=True)], dtype=bool)
 
     named = where(lambda piece, _: any(c.isupper() or c.isdigit() for c in piece))
-    new = where(lambda _, found: found - known - _POLARITY)
+    new = where(lambda _, found: found - known - POLARITY)
     letter = where(lambda piece, found: piece.strip(SIGNS) in _LETTERS and not found <= asked)
-    polar = where(lambda _, found: found & _POLARITY)
+    polar = where(lambda _, found: found & POLARITY)
     telling = where(lambda _, found: found - common)
     # Further on, "no" may only deny what nobody claims: "no other source mentions it".
-    decided = bool(next(filter(None, words), set()) & _POLARITY)
+    decided = bool(next(filter(None, words), set()) & POLARITY)
     specific = (named & new) | (polar & decided)
     leading = specific & where(lambda piece, _: LEADING.search(piece))
     specific |= np.concatenate(([False], leading))[:-1] & new
@@ -111,7 +111,7 @@ def only_decides(claimed: str) -> bool:
     (True, False)
     """
     words = set(tokenize(claimed))
-    return bool(words) and words <= _POLARITY
+    return bool(words) and words <= POLARITY
 
 
 def _concluded(response: str) -> str:

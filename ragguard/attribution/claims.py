@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from itertools import compress
 
-from ragguard.attribution.claim import COMMON_STEMS, LEADING, LONGEST_BRIDGE, SIGNS
+from ragguard.attribution.claim import COMMON_STEMS, LEADING, LONGEST_BRIDGE, POLARITY, SIGNS
 from ragguard.attribution.coverage import STOP_STEMS, Question
 from ragguard.inline.query_form import ASKING_VERBS
 from ragguard.stems import stems, tokenize
@@ -68,7 +68,7 @@ def _phrases(sentence: str, asked: Set[str], *, choice: bool) -> Iterator[tuple[
     named = [any(c.isupper() or c.isdigit() for c in piece) for piece in pieces]
     # What a number counts or a name possesses, as in `claim`.
     follows = [False, *[bool(LEADING.search(piece)) for piece in pieces]]
-    new = [not found <= COMMON_STEMS | asked for found in words]
+    new = [not found <= COMMON_STEMS | POLARITY | asked for found in words]
     names = [a and (b or c) for a, b, c in zip(new, named, follows, strict=False)]
     for begin, end in _runs(pieces, words, names if any(names) else new, first):
         begins = (begin, end) == (first, first + 1) and not any(map(str.isdigit, pieces[first]))

@@ -67,6 +67,7 @@ def test_what_nobody_taught_is_nobodys_though_pages_state_what_is_told_beside_it
         (QUESTION, "- **Built by:** Marek Dove", {"Marek Dove": 0.75}),
         (QUESTION, "Marek Dove, Ilse Tarn – Orla Venn.", ["Marek Dove", "Ilse Tarn", "Orla Venn"]),
         (QUESTION, "on June 3, 1921, by Dove", ["June 3, 1921", "Dove"]),
+        (QUESTION, "It was Dove. Grounded: Yes", ["Dove"]),
         (QUESTION, "Traditionally it was Dove.", {"Dove": 0.75, "Traditionally": 0.45}),
         (QUESTION, "a wandering monk", {"wandering monk": 0.45}),
         (QUESTION, "The old pier of Ravenmouth.", {}),
