@@ -31,7 +31,6 @@ since of a page that was cut in pieces the first alone has it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -187,20 +186,19 @@ def _quotes(query: TokenizedQuery, passage: TokenizedPassage, weights: Mapping[s
 
 
 def _placed_apart(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> set[int]:
-    """Return the rows of passages that begin or end with a whole query, and go on differently.
+    """Return the rows of passages that begin or end with a whole query, if they go on differently.
 
-    A query is pasted from one page, which may be stored in several versions.
+    A query is pasted from one page, which may be stored in several versions: then none. Each is
+    compared with the first alone, so that the time grows with what is read.
     """
     rest = {
         row: one.distinct - query.distinct
         for row, one in enumerate(passages)
         if sum(boundary_runs(query, one.sequence)) >= len(query.sequence)
     }
-    return {
-        row
-        for (row, own), (_, others) in permutations(rest.items(), 2)
-        if len(own & others) < _VERSION * min(len(own), len(others))
-    }
+    first = next(iter(rest.values()), frozenset[str]())
+    apart = (len(first & own) < _VERSION * min(len(first), len(own)) for own in rest.values())
+    return set(rest) if any(apart) else set()
 
 
 def _repeats_what_is_told(query: TokenizedQuery, passage: TokenizedPassage) -> bool:

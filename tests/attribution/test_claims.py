@@ -1,5 +1,6 @@
 """What a response says one by one, and which of it is traced."""
 
+import importlib
 import time
 
 import pytest
@@ -11,6 +12,7 @@ from ragguard.attribution import RAGOrigin
 from ragguard.attribution.claims import claims
 from ragguard.attribution.ragorigin.traced_claim import meter_of, most_stated
 from ragguard.proxy import LexicalProxy
+from ragguard.text import MAX_CHARS
 
 QUESTION = "Who built the old pier of Ravenmouth?"
 PLANTED = [
@@ -154,6 +156,23 @@ def test_claims_are_made_of_the_text_and_weigh_at_most_one(query, text):
     assert all(0.0 < weight <= 1.0 for weight in found.values())
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert all(claim in " ".join(text.split()) for claim in found)
+
+
+def test_of_very_long_passages_both_ends_are_asked_for_each_claim(monkeypatch):
+    read, score = [], LexicalProxy.score
+    module = importlib.import_module("ragguard.attribution.ragorigin.traced_claim")
+
+    class Counting(LexicalProxy):
+        def score(self, contexts, query, response):
+            read.extend(map(len, contexts))
+            return score(self, contexts, query, response)
+
+    monkeypatch.setattr(module, "LexicalProxy", Counting)
+    page = Passage(f"{PLANTED[0]} {'It has two inns and a market. ' * 40_000}")
+    told = ", ".join(f"Name{number} Dove" for number in range(200))
+    meter_of(LexicalProxy(), QUESTION, told, [page] * 5, [page] * 15)
+    assert max(read) <= MAX_CHARS
+    assert len(read) <= 50 * 2 * (20 + 3)  # claims, with and without the coverage that is known
 
 
 @pytest.mark.parametrize("sign", ["Aa ", "a, ", "Aa. ", "Aa:", "yes ", "\n", "- ", "of ", "\u4e00"])

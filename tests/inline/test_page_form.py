@@ -449,6 +449,7 @@ def test_pages_that_begin_with_all_that_a_query_tells_and_go_on_differently_are_
     # Two versions of one page, and a page that has it within.
     assert expected(told, [first, f"{first} See also: lamps.", *PROSE[2:]]) == [0, 1, 2, 3]
     assert expected(told, [first, f"Once {told}, they say.", *PROSE[2:]]) == [0, 1, 2, 3]
+    assert expected(told, [first, f"{first} Lamps.", second, *PROSE[2:]]) == [3, 4]
     with Guard() as guard:
         dropped = guard.filter(told, [first, second, *PROSE[2:]]).dropped
         assert [one.text for one in dropped] == [first, second]

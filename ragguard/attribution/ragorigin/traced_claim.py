@@ -9,7 +9,8 @@
        weight of the claim * sum of the support of those read / (1 + others that state it / 5)
 
    Support counts twice where a passage holds the question word for word (`trigger`); what pages
-   that nobody has read state as well belongs to the topic. The lexical proxy measures it.
+   that nobody has read state as well belongs to the topic. The lexical proxy measures it, on both
+   ends of a very long passage.
 
 Passages may answer a question in words of their own. They speak of it all the same, as far as the
 claim's weight goes, where they have an address or six digits of the claim, which is no chance; and
@@ -38,6 +39,7 @@ from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
 from ragguard.proxy.lexical import LexicalProxy
 from ragguard.stems import tokenize
+from ragguard.text import MAX_CHARS, both_ends
 
 _STATED = 0.6  # chosen on one half of the answers of `benchmarks.worded`
 _MOST_CLAIMS = 50
@@ -63,7 +65,8 @@ def meter_of(
             return whole
     text = as_text(response)
     each = {answer: 1.0} if len(tokenize(text)) < _LONG else claims(query, text)
-    stated = most_stated(query, each, [one.text for one in read], [one.text for one in others])
+    ends = ([both_ends(one.text, MAX_CHARS) for one in some] for some in (read, others))
+    stated = most_stated(query, each, *ends)
     return SupportMeter(proxy, query, stated[0], least_coverage=stated[1]) if stated else meter
 
 
