@@ -130,53 +130,84 @@ def repeats_as_expected(
         if start := begins_with(query.sequence, passages[row].once(_shown)):
             found[row] = {**found[row], "run-in": start}
     asks = not query.names  # other pages hold a name as well
-    asked = query.asking if asks else INTERROGATIVES & query.distinct
-    if "to" in query.sequence[1:2]:
-        asked = frozenset()
-    otherwise = asks and query.asks_otherwise
     weights: dict[str, float] = {}
-    held_by_rows = {form for row in rows for form in found[row]}
-    for form, (_, usual, heads, most, alone, of_names) in _FORMS.items():
-        if form not in held_by_rows or (of_names and asks):
-            continue
-        has = [row for row in range(size) if form in found[row]]
-        repeating = [row for row in rows if form in found[row]]
-        if not repeating or (len(has) < LEAST and not query.names):  # as of most sets
+    for name, form in _FORMS.items():
+        texts = {row: one[name] for row, one in found.items() if name in one}
+        repeating = [row for row in rows if row in texts]
+        few = asks and sum(row < size for row in texts) < LEAST
+        if not repeating or few or (form.named and asks):  # as of most sets
             continue
         weights = weights or idf_weights(query, passages)
-        each = list(dict.fromkeys([*has, *repeating]))
-        meant = normalized(query, tokenize_passages([found[row][form] for row in each]))
-        said = {row: one.distinct for row, one in zip(each, meant, strict=True)}
-        held = {row: idf_coverage(words, weights) for row, words in said.items()}
+        meant = normalized(query, tokenize_passages(list(texts.values())))
+        said = {
+            row: _Part(texts[row], one.distinct, idf_coverage(one.distinct, weights))
+            for row, one in zip(texts, meant, strict=True)
+        }
         others = {
-            row
-            for row in has
-            if held[row] < _REPEATS and not (asks and _quotes(query, passages[row], weights))
+            row: part.text
+            for row, part in said.items()
+            if row < size
+            and not (part.repeats or (asks and _quotes(query, passages[row], weights)))
         }
         for row in repeating:
-            company = others - {row}
-            if form in _ASKING:
-                company = set({found[other][form]: other for other in company}.values())
-            enough = len(company) >= max(LEAST, usual * (size - (row < size)))
+            company = [text for other, text in others.items() if other != row]
+            if name in _ASKING:
+                company = list(set(company))
+            enough = len(company) >= max(LEAST, form.usual * (size - (row < size)))
             enough = enough or (query.names and size <= LEAST)
-            line = heads and "\n" in found[row][form]
-            repeats = held[row] >= _REPEATS
-            question = not asked.isdisjoint(said[row]) or (otherwise and repeats)
-            asking = (questions(found[other][form]) for other in company)
-            if heads and question and not (line and (not asks or any(asking))):
+            if form.heads and _is_question(query, said[row], company):
                 continue
-            named = query.names and asked.isdisjoint(said[row]) and repeats
-            if named and not asked and enough and not most:
-                return np.ones(k, dtype=np.bool_)
-            if enough and not alone:
-                some = held[row] > 0.0 or (query.tells and not heads)
-                spared = repeats or (some and not most)
-            else:
-                nothing_else = len(said[row] & query.distinct) >= _REPEATS * len(said[row])
-                spared = (enough or (named and line)) and repeats and nothing_else
-            beside = heads and (query.asking or otherwise) and not repeats
-            expected[row] |= spared and not (beside and quotes(query, passages[row]))
+            if enough and not form.most and _names(query, said[row]) and not _asked(query):
+                return np.ones(k, dtype=np.bool_)  # the others refer to it
+            if _is_spared(query, form, said[row], enough=enough):
+                asking = query.asking or query.asks_otherwise
+                rest = form.heads and asking and not said[row].repeats
+                expected[row] |= not (rest and quotes(query, passages[row]))
     return expected if expected.any() else None
+
+
+class _Part(NamedTuple):
+    """A part of a page: as it is shown, its words as the query has them, and how much they hold."""
+
+    text: str
+    words: frozenset[str]
+    held: float  # of the query's content, by weight
+
+    @property
+    def repeats(self) -> bool:
+        return self.held >= _REPEATS
+
+    @property
+    def in_own_line(self) -> bool:
+        return "\n" in self.text
+
+
+def _asked(query: TokenizedQuery) -> frozenset[str]:
+    """Return the words by which a query asks; none of "how to ...", nor of a plain name."""
+    if "to" in query.sequence[1:2]:
+        return frozenset()
+    return INTERROGATIVES & query.distinct if query.names else query.asking
+
+
+def _is_question(query: TokenizedQuery, part: _Part, company: Sequence[str]) -> bool:
+    """Return True if a heading asks what the query does, among pages whose headings do not ask."""
+    asks = not _asked(query).isdisjoint(part.words) or (query.asks_otherwise and part.repeats)
+    return asks and not (part.in_own_line and (query.names or any(map(questions, company))))
+
+
+def _names(query: TokenizedQuery, part: _Part) -> bool:
+    """Return True if a part is what the query names."""
+    return query.names and part.repeats and _asked(query).isdisjoint(part.words)
+
+
+def _is_spared(query: TokenizedQuery, form: _Form, part: _Part, *, enough: bool) -> bool:
+    """Return True if such a part may repeat the query so, where `enough` others have that form."""
+    if enough and not form.alone:
+        some = part.held > 0.0 or (query.tells and not form.heads)
+        return part.repeats or (some and not form.most)
+    nothing_else = len(part.words & query.distinct) >= _REPEATS * len(part.words)
+    expected = enough or (form.heads and part.in_own_line and _names(query, part))
+    return expected and part.repeats and nothing_else
 
 
 def _quotes(query: TokenizedQuery, passage: TokenizedPassage, weights: Mapping[str, float]) -> bool:
