@@ -93,10 +93,12 @@ def require_number(name: str, value: object) -> float:
         raise InvalidInputError(f"{problem}, which no float can hold") from error
 
 
-def require_share(name: str, value: float, *, usual: float = 0.01) -> None:
-    """Check that the argument `name` is between 0 and 1; `usual` is what to try instead."""
-    if not 0.0 < require_number(name, value) < 1.0:
-        raise InvalidInputError(f"{name} must be between 0 and 1, not {value:g}; try {usual:g}")
+def require_share(name: str, value: object, *, usual: float = 0.01) -> float:
+    """Return the argument `name`, a number between 0 and 1; `usual` is what to try instead."""
+    share = require_number(name, value)
+    if not 0.0 < share < 1.0:
+        raise InvalidInputError(f"{name} must be between 0 and 1, not {share:g}; try {usual:g}")
+    return share
 
 
 def require_positive(**numbers: float) -> None:

@@ -6,10 +6,11 @@ import os
 import pickle
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any, get_args
 
 from ragguard.arguments import (
     require_callable,
@@ -18,8 +19,7 @@ from ragguard.arguments import (
     require_number,
     require_share,
 )
-from ragguard.attribution.result import Attributor, Retrieve
-from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
+from ragguard.audit import QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.trail import note_quietly
@@ -27,21 +27,17 @@ from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
-from ragguard.background.policy import Policy, PolicyName, as_policy, trust_change
+from ragguard.background.policy import as_policy, trust_change
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
-from ragguard.embedding import CachedEmbedder, Embedder
+from ragguard.embedding import CachedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.filtering import Filtering, OnError
 from ragguard.inline.calibration_file import as_calibration
-from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Strategy
 from ragguard.recent_passages import RecentPassages
-from ragguard.trust import Trust, as_trust
-from ragguard.verdict import Mode, Verdict
-
-if TYPE_CHECKING:
-    from ragguard.proxy import Proxy
+from ragguard.trust import as_trust
+from ragguard.verdict import Mode
 
 _CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
 _RETIRE_S, _PAUSE_S = 60.0, 0.05
@@ -88,33 +84,14 @@ class Parts:
         worker: The background half.
     """
 
-    def __init__(
-        self,
-        *,
-        embedder: Embedder | Any | None,
-        strategy: Strategy,
-        alpha: float,
-        store: str | os.PathLike[str] | AuditStore | None,
-        mode: Mode,
-        on_error: OnError,
-        calibration: Calibration | str | os.PathLike[str] | None,
-        retrieve: Retrieve | Any | None,
-        attributor: Attributor | None,
-        proxy: Proxy | str | os.PathLike[str] | None,
-        policy: Policy | PolicyName | None,
-        trust: Trust | Collection[str] | None,
-        max_ms: float,
-        mark_alpha: float | None,
-        on_verdict: Callable[[Verdict], object] | None,
-        record_texts: bool,
-    ) -> None:
-        self.settings = {name: value for name, value in locals().items() if name != "self"}
-        policed = as_trust(trust)
-        require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
-        require_choice("mode", mode, ("filter", "monitor"))
-        require_choice("on_error", on_error, ("pass", "hold", "raise"))
-        alpha = require_number("alpha", alpha)
-        require_share("alpha", alpha)
+    def __init__(self, **settings: Any) -> None:
+        self.settings, given = settings, SimpleNamespace(**settings)
+        trust = as_trust(given.trust)
+        require_choice("strategy", given.strategy, get_args(Strategy))
+        require_choice("mode", given.mode, get_args(Mode))
+        require_choice("on_error", given.on_error, get_args(OnError))
+        alpha = require_share("alpha", given.alpha)
+        mark_alpha = given.mark_alpha
         if mark_alpha is not None:
             mark_alpha = require_number("mark_alpha", mark_alpha)
             if not alpha <= mark_alpha < 1.0:
@@ -122,25 +99,28 @@ class Parts:
                     f"mark_alpha must be at least alpha={alpha:g} and below 1, not {mark_alpha:g}; "
                     "leave it out for 5 alpha, or pass alpha to mark nothing"
                 )
-        max_ms = require_number("max_ms", max_ms)
+        max_ms = require_number("max_ms", given.max_ms)
         if not max_ms > 0.0:
             raise InvalidInputError(f"max_ms must be positive, not {max_ms:g}; try 50")
-        if not isinstance(record_texts, bool):
-            raise InvalidInputError(f"record_texts must be True or False, not {record_texts!r}")
-        if on_verdict is not None:
-            require_callable(on_verdict=on_verdict)
-        if attributor is not None:
-            require_method("attributor", attributor, "attribute(query, response, retrieve)")
-        if proxy is not None:
-            if attributor is not None:
+        if not isinstance(given.record_texts, bool):
+            raise InvalidInputError(
+                f"record_texts must be True or False, not {given.record_texts!r}"
+            )
+        if given.on_verdict is not None:
+            require_callable(on_verdict=given.on_verdict)
+        if given.attributor is not None:
+            require_method("attributor", given.attributor, "attribute(query, response, retrieve)")
+        if given.proxy is not None:
+            if given.attributor is not None:
                 raise InvalidInputError(
                     "an attributor has a proxy of its own; pass it there: RAGOrigin(proxy=...)"
                 )
             # Not above: a guard that only filters needs no proxy.
             from ragguard.proxy import require_proxy
 
-            require_proxy(proxy)
-        self.embedder = CachedEmbedder.of(embedder)
+            require_proxy(given.proxy)
+        self.embedder = CachedEmbedder.of(given.embedder)
+        retrieve = given.retrieve
         if retrieve is not None:
             # Not above: it imports every kind of knowledge base, and a filter needs none.
             from ragguard.attribution.search import as_retrieve
@@ -148,19 +128,19 @@ class Parts:
             retrieve = as_retrieve(retrieve)
         self.calibrator = Calibrator(
             self.embedder,
-            strategy=strategy,
+            strategy=given.strategy,
             alpha=alpha,
             mark_alpha=mark_alpha,
-            calibration=as_calibration(calibration),
-            trust=policed,
+            calibration=as_calibration(given.calibration),
+            trust=trust,
         )
-        self._owns_store = store is None or isinstance(store, (str, os.PathLike))
-        self.store = open_store(store)
+        self._owns_store = given.store is None or isinstance(given.store, (str, os.PathLike))
+        self.store = open_store(given.store)
         shared = bool(getattr(self.store, "shared", True))
-        chosen, policy = policy is not None, as_policy(policy, shared=shared)
+        policy = as_policy(given.policy, shared=shared)
         self.quarantine = QuarantineWatch(self.store)
         self.counter = VerdictCounter(self.store, on_scored=self._watch_drift)
-        self.log = VerdictLog(self.store, self.counter, with_texts=record_texts)
+        self.log = VerdictLog(self.store, self.counter, with_texts=given.record_texts)
         self.seen = RecentPassages()
         self.filtering = Filtering(
             self.calibrator,
@@ -169,22 +149,22 @@ class Parts:
             seen=self.seen,
             counter=self.counter,
             log=self.log,
-            on_verdict=on_verdict,
-            mode=mode,
-            on_error=on_error,
+            on_verdict=given.on_verdict,
+            mode=given.mode,
+            on_error=given.on_error,
             max_ms=max_ms,
-            trust=policed,
+            trust=trust,
         )
         self.worker = Worker(
             self.store,
             EventAttributor(
                 self.store,
                 retrieve,
-                attributor=attributor,
-                proxy=proxy,
+                attributor=given.attributor,
+                proxy=given.proxy,
                 embedder=self.embedder,
                 policy=policy,
-                trust=policed,
+                trust=trust,
                 judge=self.calibrator.judge,
                 seen=self.seen,
             ),
@@ -194,11 +174,11 @@ class Parts:
             skip_without_passages=retrieve is None and shared,
         )
         # What was not chosen is noted once it does something.
-        if chosen:
+        if given.policy is not None:
             note_quietly(self.store, policy.change)
-        if policed is not None:
-            note_quietly(self.store, trust_change(policed))
-        if calibration is not None:
+        if trust is not None:
+            note_quietly(self.store, trust_change(trust))
+        if given.calibration is not None:
             self.note_calibration()
 
     def note_calibration(self) -> None:
