@@ -6,28 +6,6 @@ the leaves also derive from the builtin that a caller would expect (`ValueError`
 
 from __future__ import annotations
 
-__all__ = [
-    "AllowanceNotFoundError",
-    "AttributionPendingError",
-    "AttributionTimeoutError",
-    "CalibrationError",
-    "EmbeddingError",
-    "EventFailedError",
-    "EventLostError",
-    "EventNotFoundError",
-    "GenerationError",
-    "InvalidInputError",
-    "JudgingError",
-    "MissingExtraError",
-    "ProxyError",
-    "QuarantineNotFoundError",
-    "RagguardError",
-    "RetrievalError",
-    "StoreError",
-    "VerdictNotFoundError",
-]
-
-
 _HALF = 490  # characters of a message, at most two of which are told
 
 
