@@ -36,8 +36,7 @@ _KNOWN_SHARE = 0.1
 def source_of(passage: Passage) -> str | None:
     """Return what a passage's metadata names as its source, or None.
 
-    That is a text, a number or a path: what is nested is no name, and may be long. Nor is what
-    cannot be read, such as a number of too many digits.
+    That is a text, a number or a path: what is nested is no name, and may be long.
     """
     return _named(passage, "source")
 
@@ -65,7 +64,8 @@ class Origin:
     def __post_init__(self) -> None:
         """Check, and keep the names as sets."""
         for name in ("source", "author", "batch"):
-            object.__setattr__(self, name, _names(name, getattr(self, name)))
+            names = _all_of(name, getattr(self, name), str, "names (str)")
+            object.__setattr__(self, name, frozenset(names))
         if not isinstance(self.older_than, timedelta | None):
             raise InvalidInputError(
                 f"older_than must be a timedelta or None, not {type(self.older_than).__name__}"
@@ -121,7 +121,9 @@ class Trust:
     def __post_init__(self) -> None:
         """Check, and keep every origin as one."""
         for name in _CLOSED:
-            object.__setattr__(self, name, _origins(name, getattr(self, name)))
+            given = _all_of(name, getattr(self, name), (str, Origin), "Origin or names of sources")
+            origins = [Origin(source=[one]) if isinstance(one, str) else one for one in given]
+            object.__setattr__(self, name, tuple(origins))
         share = self.known_share
         if not isinstance(share, int | float | np.floating) or not 0.0 < share < 1.0:
             raise InvalidInputError(
@@ -146,8 +148,8 @@ class Trust:
         try:
             found = dict(_checked(value, ("protected", "known", "known_share")))
             for name in set(_CLOSED) & found.keys():
-                several = _are_several(found[name])
-                found[name] = list(map(_origin, found[name])) if several else found[name]
+                if _are_several(found[name]):
+                    found[name] = list(map(_origin, found[name]))
             return cls(**found)
         except InvalidInputError as error:
             raise InvalidInputError(f"{path} holds no Trust: {error}") from None
@@ -208,27 +210,16 @@ def _origin(value: Any) -> Origin | str:
     return Origin(**found)
 
 
-def _origins(name: str, given: Any) -> tuple[Origin, ...]:
+def _all_of(name: str, given: Any, kinds: type | tuple[type, ...], wanted: str) -> list[Any]:
+    """Return the argument `name`, several of these kinds, which messages call `wanted`."""
     if not _are_several(given):
-        raise InvalidInputError(
-            f"{name} must be a list of Origin or names of sources, not {type(given).__name__}"
-        )
+        raise InvalidInputError(f"{name} must be a list of {wanted}, not {type(given).__name__}")
     for one in given:
-        if not isinstance(one, str | Origin):
+        if not isinstance(one, kinds):
             raise InvalidInputError(
-                f"{name} holds a {type(one).__name__}; pass an Origin or the name of a source"
+                f"{name} must hold {wanted}, not {type(one).__name__}; pass a list of them"
             )
-    return tuple(Origin(source=[one]) if isinstance(one, str) else one for one in given)
-
-
-def _names(name: str, given: Any) -> frozenset[str]:
-    if not _are_several(given):
-        raise InvalidInputError(
-            f"{name} must be a list of names, not {type(given).__name__}; pass [name, ...]"
-        )
-    if not all(isinstance(one, str) for one in given):
-        raise InvalidInputError(f"{name} must hold names as str; pass [name, ...]")
-    return frozenset(given)
+    return list(given)
 
 
 def _are_several(given: Any) -> bool:
