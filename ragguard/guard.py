@@ -168,15 +168,10 @@ class Guard(Feedback, Deciding):
         k: int | None = None,
         tenant: str | None = None,
     ) -> list[Verdict]:
-        """Judge many retrieved sets; what `filter` would answer to each, in order.
+        """Judge many retrieved sets; what `filter` would answer to each pair, in order.
 
         The passages of all sets in doubt are embedded in one call of the embedder; if that fails,
         each set is embedded alone.
-
-        Args:
-            queries_and_passages: Pairs of what `filter` takes.
-            k: How many passages the generator gets, for all of them.
-            tenant: Whose queries they are, all of them.
 
         Raises:
             InvalidInputError: An argument is of the wrong type; nothing was judged then.
@@ -206,7 +201,7 @@ class Guard(Feedback, Deciding):
         Args:
             traffic: Pairs of query and passages as the retriever returns them, without attacks.
             k: As will be given to `filter`, where the traffic is over-fetched; None: all.
-            force: Adopt it all the same: you know that its passages are clean.
+            force: Adopt it all the same: you know that it is clean.
 
         Raises:
             CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or refused, for the

@@ -118,12 +118,10 @@ class KnowledgeBase:
 
     def _embedded(self, passages: list[Passage]) -> NDArray[np.float32]:
         bare = [passage.text for passage in passages if passage.embedding is None]
-        made: list[Any] = []
-        for start in range(0, len(bare), _BATCH):
-            texts = bare[start : start + _BATCH]
-            made += list(answered(self._embedder.name, texts, self._embedder.embed))
-        rest = iter(made)
-        vectors = (next(rest) if one.embedding is None else one.embedding for one in passages)
+        batches = (bare[start : start + _BATCH] for start in range(0, len(bare), _BATCH))
+        name, embed = self._embedder.name, self._embedder.embed
+        made = (row for batch in batches for row in answered(name, batch, embed))
+        vectors = (next(made) if one.embedding is None else one.embedding for one in passages)
         complete = [np.asarray(vector, dtype=np.float32) for vector in vectors]
         shapes = {vector.shape for vector in complete}
         if len(shapes) > 1 or len(complete[0].shape) != 1:

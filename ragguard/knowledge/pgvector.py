@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_choice
 from ragguard.errors import InvalidInputError, StoreError
 from ragguard.knowledge.sources import Adapter, Vectors, storable, vectors_of
 from ragguard.passage import Passage
@@ -65,10 +66,7 @@ class PgVectorTable(Adapter):
                 "engine must be an SQLAlchemy engine for PostgreSQL: "
                 'create_engine("postgresql+psycopg://...")'
             )
-        if distance not in _OPERATORS:
-            raise InvalidInputError(
-                f"distance must be one of {', '.join(_OPERATORS)}, not {distance!r}"
-            )
+        require_choice("distance", distance, tuple(_OPERATORS))
         self._engine = engine
         self._quote = quote = engine.dialect.identifier_preparer.quote_identifier
         self._table = ".".join(quote(part) for part in table.split("."))
