@@ -106,8 +106,7 @@ class Calibrator:
         recording = Recording.of(scored, newest=newest)
         fired = recording.fired(self.adopted, self._alpha)
         if not clean_looking:
-            made = recording.calibration(fired)
-            return self._adopt(made, force=force, fired=fired)
+            return self._adopt(recording.calibration(fired), force=force, fired=fired)
         given, more = (self.adopted, self._alpha, recording.size), recording.with_reference
         lines = {
             naming: gate_threshold(*given, with_reference=more, naming=naming)
@@ -176,12 +175,7 @@ def _digest(made: Calibration) -> str:
 
 
 def calibrated_on(traffic: RetrievedSets, k: int | None) -> Calibration:
-    """Return the calibration of trusted clean traffic.
-
-    Args:
-        traffic: Pairs of query and passages, without attacks; queries without passages are skipped.
-        k: How many passages the generator gets, where the traffic is over-fetched; None: all.
-    """
+    """Return the calibration that `Guard.calibrate` makes; queries without passages are skipped."""
     learned: list[tuple[bool, float, NDArray[np.float64]]] = []
     size, with_reference = 1, False
     for query, passages in traffic:

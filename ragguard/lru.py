@@ -86,11 +86,8 @@ class LRU(Generic[K, V]):
     ) -> list[V]:
         """Return the values of keys; those that are not here are worked out together, and kept.
 
-        Args:
-            keys: The keys.
-            work_out: Returns a value for each of several keys.
-            weigh: The bytes of an entry, key included. One of more than a 256th of all is not
-                kept, so that a few large ones do not push out all others.
+        `weigh` returns the bytes of an entry, key included. One of more than a 256th of all is not
+        kept, so that a few large ones do not push out all others.
         """
         held = list(map(self._entries.get, keys))
         move_to_end = self._entries.move_to_end
@@ -174,13 +171,7 @@ def _fair_share(held: Sequence[int], most: float) -> float:
 
 
 class Remembered(LRU[K, V]):
-    """A function that remembers its answers, as `LRU.answers` does.
-
-    Args:
-        work_out: The function, of several arguments at once.
-        max_bytes: Of what is remembered.
-        weigh: The bytes of an entry, key included.
-    """
+    """A function of several arguments at once that remembers its answers, as `LRU.answers` does."""
 
     def __init__(
         self,

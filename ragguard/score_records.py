@@ -57,12 +57,11 @@ class Recording:
 
         Only one kind of query can be calibrated on at a time, with or without reference passages:
         the more frequent one. Of a question that was asked several times the last time counts:
-        nobody gets more weight by asking again.
+        nobody gets more weight by asking again. Other scorers' records are left out.
 
         Args:
-            scored: What the store keeps, oldest first; other scorers' records are left out.
-            newest: None for the sample of all traffic, else the newest so many questions, of the
-                newest `RECENT_SIZE` queries.
+            scored: What the store keeps, oldest first.
+            newest: As of `Guard.calibrate_from_store`.
         """
         known = [record for record in scored if record.scorer == SCORER]
         found = sampled(known) if newest is None else known[-RECENT_SIZE:]

@@ -18,7 +18,7 @@ from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
 from ragguard.background.policy import Policy, as_policy
 from ragguard.background.reports import NO_TEXT, was_given
-from ragguard.content import content_key
+from ragguard.content import content_keys
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.errors import EventNotFoundError
@@ -103,12 +103,13 @@ class EventAttributor:
         if self.retrieve is None:
             found = self.attributor.attribute(query, response, lambda _, limit: passages[:limit])
         else:
-            search = _Unquarantined(of_tenant(self.retrieve, event.tenant), self._held(event))
+            met: set[str] = set()
+            search = _unquarantined(of_tenant(self.retrieve, event.tenant), self._held(event), met)
             found = self.attributor.attribute(query, response, search)
-            if (left_out := len(search.left_out)) and isinstance(found, Attribution):
-                reason, details = found.reason, {**found.details, "left_out": left_out}
+            if met and isinstance(found, Attribution):
+                reason, details = found.reason, {**found.details, "left_out": len(met)}
                 if found.cause != "poisoning":
-                    reason += f"; {left_out} in quarantine already were left out of the search"
+                    reason += f"; {len(met)} in quarantine already were left out of the search"
                 found = replace(found, reason=reason, details=details)
         top_k, attack_alpha = self._policy.top_k, self._policy.attack_alpha
         judge = self.judge or _shipped_filter
@@ -244,26 +245,22 @@ def _shipped_filter() -> ConformalFilter:
     return ConformalFilter(HashedEmbedder())
 
 
-class _Unquarantined:
-    """Searches for what is not in quarantine; asks for as many more as it leaves out."""
+def _unquarantined(retrieve: Retrieve, held: Set[str], met: set[str]) -> Retrieve:
+    """Return a search for what is not held, which asks for as many more as it left out.
 
-    def __init__(self, retrieve: Retrieve, held: Set[str]) -> None:
-        self._retrieve = retrieve
-        self._held = held
-        self.left_out: set[str] = set()
+    The keys of what it meets and leaves out are put into `met`.
+    """
 
-    def __call__(self, query: str, limit: int) -> list[Passage]:
+    def search(query: str, limit: int) -> list[Passage]:
         asked, known = limit, -1
         while True:
-            page = as_passages(self._retrieve(query, asked))[:asked]
-            free = [passage for passage in page if not self._held or self._is_free(passage)]
+            page = as_passages(retrieve(query, asked))[:asked]
+            keys = content_keys([one.text for one in page]) if held else [""] * len(page)
+            met.update(held & set(keys))
+            free = [one for one, key in zip(page, keys, strict=True) if key not in held]
             if len(free) >= limit or len(page) < asked or len(page) <= known:
                 return free[:limit]
             known = len(page)
             asked = limit + 2 * (len(page) - len(free))
 
-    def _is_free(self, passage: Passage) -> bool:
-        key = content_key(passage.text)
-        if key in self._held:
-            self.left_out.add(key)
-        return key not in self._held
+    return search

@@ -75,8 +75,8 @@ def with_evidence(
     Args:
         found: Whoever it accuses comes first in its scores or is all there is.
         judge: Makes the filter with the calibration in force.
-        top_k: How many passages the generator sees.
-        attack_alpha: The p-value up to which marks of a passage are those of an attack.
+        top_k: As that of a `Policy`.
+        attack_alpha: Likewise.
 
     Raises:
         InvalidInputError: An attributor has returned something else.
