@@ -80,7 +80,7 @@ def passage_from_json(value: Any, place: str) -> Passage:
     if isinstance(value, str):
         return Passage(value)
     if not isinstance(value, dict):
-        _expected(place, 'a string or an object with "text" (str)', _kind(value))
+        _expected(place, 'a string or an object with "text" (str)', _KINDS[type(value)])
     if "text" not in value:
         _missing(place, value)
     for name, (is_one, wanted) in _FIELDS.items():
@@ -108,22 +108,17 @@ def require_fields(value: Any, place: str, **fields: type) -> None:
     named = " and ".join(f'"{name}" ({kind.__name__})' for name, kind in fields.items())
     wanted = f"an object with {named}"
     if not isinstance(value, dict):
-        _expected(place, wanted, _kind(value))
+        _expected(place, wanted, _KINDS[type(value)])
     for name, kind in fields.items():
         if name not in value:
             hint = f'; rename "{other}"' if (other := _OTHER_NAMES.get(name)) in value else ""
             _expected(place, wanted, f'one without "{name}"{hint}')
         if not isinstance(value[name], kind):
-            _expected(place, wanted, f'one whose "{name}" is {_kind(value[name])}')
-
-
-def _kind(value: Any) -> str:
-    """Return what JSON calls the type of a parsed value, with its article."""
-    return _KINDS.get(type(value), type(value).__name__)
+            _expected(place, wanted, f'one whose "{name}" is {_KINDS[type(value[name])]}')
 
 
 _BYTE_ORDER_MARK, _GZIP = b"\xef\xbb\xbf", b"\x1f\x8b"
-_KINDS = {
+_KINDS = {  # what JSON calls the type of a parsed value
     dict: "an object",
     list: "a list",
     str: "a string",
@@ -217,10 +212,10 @@ _OTHER_NAMES = {"text": "page_content", "passages": "contexts", "query": "questi
 def _got(name: str, value: Any) -> str:
     """Return what stands where a field's value should; of a vector, which entry is no number."""
     if name != "embedding" or not isinstance(value, list):
-        return _kind(value)
+        return _KINDS[type(value)]
     for number, one in enumerate(value, start=1):
         if not _is_number(one):
-            wrong = "not finite" if type(one) in (int, float) else _kind(one)
+            wrong = "not finite" if type(one) in (int, float) else _KINDS[type(one)]
             return f"one whose number {number} is {wrong}"
     return "an empty list"
 

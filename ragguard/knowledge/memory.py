@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import require_whole
-from ragguard.embedding import as_embedder
-from ragguard.embedding.adapt import answered, answered_to_one, embed_query, unit_rows
+from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.jsonl import read_passages
+from ragguard.knowledge.sources import Vectors, vectors_of
 from ragguard.passage import Passage, as_passages
-
-_BATCH = 256
 
 
 class KnowledgeBase:
@@ -41,7 +38,7 @@ class KnowledgeBase:
     """
 
     def __init__(self, passages: Iterable[str | Passage] = (), *, embedder: Any = None) -> None:
-        self._embedder = as_embedder(embedder)
+        self._vectors = Vectors(embedder)
         # One attribute, so that no thread sees passages with the vectors of others.
         self._held: tuple[list[Passage], NDArray[np.float32]] = ([], np.zeros((0, 1), np.float32))
         self.add(passages)
@@ -107,8 +104,7 @@ class KnowledgeBase:
         count = min(require_whole("limit", limit, least=0), len(passages))
         if count == 0:
             return []
-        of_query = partial(embed_query, self._embedder)
-        asked = unit_rows(answered_to_one(self._embedder.name, query, of_query))
+        asked = unit_rows(self._vectors.of_query(query))
         self._require_width(asked.size, rows.shape[1])
         cosines = rows @ asked
         return [
@@ -117,17 +113,13 @@ class KnowledgeBase:
         ]
 
     def _embedded(self, passages: list[Passage]) -> NDArray[np.float32]:
-        bare = [passage.text for passage in passages if passage.embedding is None]
-        batches = (bare[start : start + _BATCH] for start in range(0, len(bare), _BATCH))
-        name, embed = self._embedder.name, self._embedder.embed
-        made = (row for batch in batches for row in answered(name, batch, embed))
-        vectors = (next(made) if one.embedding is None else one.embedding for one in passages)
+        vectors = vectors_of(passages, self._vectors, "knowledge base")
         complete = [np.asarray(vector, dtype=np.float32) for vector in vectors]
         shapes = {vector.shape for vector in complete}
         if len(shapes) > 1 or len(complete[0].shape) != 1:
             raise EmbeddingError(
                 f"the passages' embeddings have the shapes {sorted(shapes)}; they must come from "
-                f"one embedder: leave them out to have {self._embedder.name!r} make them anew"
+                f"one embedder: leave them out to have {self._vectors.name!r} make them anew"
             )
         rows = np.stack(complete)
         if not np.isfinite(rows).all():
@@ -140,7 +132,7 @@ class KnowledgeBase:
     def _require_width(self, found: int, held: int) -> None:
         if found != held:
             raise EmbeddingError(
-                f"embedder {self._embedder.name!r} answers vectors of {found} numbers, "
+                f"embedder {self._vectors.name!r} answers vectors of {found} numbers, "
                 f"the passages have {held}; use the embedder that made the "
                 "passages' embeddings, or leave those out"
             )

@@ -26,6 +26,7 @@ from ragguard.text import encodable
 
 logger = logging.getLogger(__name__)
 
+_BATCH = 256  # texts embedded at once
 _NOT_FOR_SIMILARITY = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
 _SIZES = ("k", "top_k", "similarity_top_k")
 _INNER = ("base_retriever", "retriever", "_vector_retriever")
@@ -203,5 +204,8 @@ def vectors_of(passages: Sequence[Passage], vectors: Vectors | None, base: str) 
         raise InvalidInputError(
             f"passage {bare[0].id!r} has no embedding; pass embedder= with the {base}"
         )
-    made = iter(vectors.of_texts([p.text for p in bare]) if bare and vectors else ())
-    return [next(made) if p.embedding is None else p.embedding for p in passages]
+    made: list[Any] = []
+    while vectors is not None and len(made) < len(bare):
+        made.extend(vectors.of_texts([p.text for p in bare[len(made) :][:_BATCH]]))
+    rest = iter(made)
+    return [next(rest) if p.embedding is None else p.embedding for p in passages]
