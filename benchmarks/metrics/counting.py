@@ -73,12 +73,11 @@ def figures(rows: Rows) -> dict[str, Any]:
 
     gone = [row["poison_removed"] + row["benign_removed"] > 0 for row in rows]
     right = [row["poison_removed"] + row["benign"] - row["benign_removed"] for row in rows]
-    times = [row["ms"] for row in rows]
     return {
         "attack_success": share("attacked", rows),
         "attack_success_if_retrieved": share("attacked", retrieved),
         "attack_success_if_known": share("attacked", known),
-        "attack_success_if_both": share("attacked", [row for row in retrieved if row.get("known")]),
+        "attack_success_if_both": share("attacked", [row for row in known if row["poison"]]),
         "accuracy": share("right", rows),
         "detection_accuracy": rate(right, [row["poison"] + row["benign"] for row in rows]),
         "poison_retrieved": share("poison", rows, "planted"),
@@ -87,10 +86,8 @@ def figures(rows: Rows) -> dict[str, Any]:
         "golden_removed": share("golden_removed", rows, "golden"),
         "touched": rate(gone),
         "marked": share("marked", rows),
-        "ms_p50": float(np.quantile(times, 0.5)) if times else 0.0,
-        "ms_p95": float(np.quantile(times, 0.95)) if times else 0.0,
-        "calls": float(np.mean([row["calls"] for row in rows])) if rows else 0.0,
-        "tokens": float(np.mean([row["tokens"] for row in rows])) if rows else 0.0,
+        **{f"ms_p{q}": float(np.percentile([row["ms"] for row in rows], q)) for q in (50, 95)},
+        **{name: float(np.mean([row[name] for row in rows])) for name in ("calls", "tokens")},
     }
 
 
@@ -103,6 +100,6 @@ def attributed(rows: Rows) -> dict[str, Any]:
         "dacc": rate(right, [a + b for a, b in zip(poison, benign, strict=True)]),
         "fpr": rate([row["wronged"] for row in rows], benign),
         "fnr": rate([row["missed"] for row in rows], poison),
-        "ms_p50": float(np.quantile([row["ms"] for row in rows], 0.5)) if rows else 0.0,
-        "calls": float(np.mean([row["calls"] for row in rows])) if rows else 0.0,
+        "ms_p50": float(np.median([row["ms"] for row in rows])),
+        "calls": float(np.mean([row["calls"] for row in rows])),
     }

@@ -10,9 +10,8 @@ from typing import Any
 
 from benchmarks.cells import Cell
 from benchmarks.metrics.counting import Rate, attributed, figures, rate
-from benchmarks.plugins import find
+from benchmarks.plugins import find, known
 from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped
-from ragguard.errors import InvalidInputError
 
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
 _MANY, _FEW = 8, 6  # a table of more defences than many is also given for the few named first
@@ -27,6 +26,8 @@ _PAID = {
 }
 _BLAME = ("dacc", "fpr", "fnr")
 _CHANGED = {"attack success": "attacked", "right answers": "right"}
+
+Titles = dict[str, str]  # what tables call plug-ins, by name
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,10 @@ def judged(kept: Mapping[tuple[Any, ...], tuple[Cell, Sequence[Row], str]]) -> l
     found = []
     for cell, rows, reason in kept.values():
         clean = kept.get(cell.clean(), (cell, (), ""))[1]
-        known = {row["question"] for row in clean if row["right"]}
-        told = [{**row, "known": row["question"] in known} for row in rows]
-        count = attributed(told) if cell.room == "attributors" else figures(told)
-        found.append(Shown(cell, told, reason, count if rows else {}))
+        right = {row["question"] for row in clean if row["right"]}
+        told = [{**row, "known": row["question"] in right} for row in rows]
+        count = attributed if cell.room == "attributors" else figures
+        found.append(Shown(cell, told, reason, count(told) if told else {}))
     return found
 
 
@@ -75,13 +76,10 @@ def of_sections(sections: Sections) -> list[Shown]:
 
 def title_of(room: str, name: str) -> str:
     """Return what tables call a plug-in; its name if it is not here."""
-    if not name:
-        return ""
-    plugin, *options = name.split()
-    try:
-        return " ".join([find(room, plugin).about.title, *options])
-    except InvalidInputError:
+    plugin, *options = name.split() or [""]
+    if plugin not in known(room):
         return name
+    return " ".join([find(room, plugin).about.title, *options])
 
 
 def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
@@ -91,10 +89,9 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
         (one.cell.reader, one.cell.planted, one.cell.k) for one in defended if one.cell.planted
     ):
         here = [one for one in defended if (one.cell.reader, one.cell.k) == (reader, k)]
-        methods = {one.cell.method for one in here if one.cell.planted == planted}
-        chosen = [
-            one for one in here if one.cell.planted in (0, planted) and one.cell.method in methods
-        ]
+        here = [one for one in here if one.cell.planted in (0, planted)]
+        methods = {one.cell.method for one in here if one.cell.planted}
+        chosen = [one for one in here if one.cell.method in methods]
         where = f"{title_of('readers', reader)}, {planted} planted, k = {k}"
         first = list(dict.fromkeys(one.cell.method for one in chosen))[:_FEW]
         if len(methods) > _MANY:
@@ -112,8 +109,8 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
 
 
 def share(rows: Sequence[Row], name: str) -> float | None:
-    """Return one figure of rows of one room, put together."""
-    found: Rate = (attributed if name in _BLAME else figures)(rows)[name]
+    """Return one figure of rows of one room, put together; None where there are none."""
+    found: Rate = (attributed if name in _BLAME else figures)(rows)[name] if rows else rate(())
     return found.value
 
 
@@ -126,12 +123,11 @@ def rows_by(found: Sequence[Shown], *fields: str) -> dict[tuple[Any, ...], Rows]
     return rows
 
 
-def pivot(
-    found: Sequence[Shown],
-) -> tuple[list[str], list[tuple[str, str]], dict[tuple[str, str], Rows]]:
-    """Return the attacks, the methods with their rooms, and the rows by attack and method."""
-    rows, methods = rows_by(found, "attack", "method"), list(rows_by(found, "room", "method"))
-    return list(dict.fromkeys(attack for attack, _ in rows)), methods, rows
+def pivot(found: Sequence[Shown]) -> tuple[Titles, Titles, dict[tuple[Any, ...], Rows]]:
+    """Return the attacks and the methods with their titles, and the rows by attack and method."""
+    attacks = {one.cell.attack: title_of("attacks", one.cell.attack) for one in found}
+    methods = {one.cell.method: title_of(one.cell.room, one.cell.method) for one in found}
+    return attacks, methods, rows_by(found, "attack", "method")
 
 
 def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
@@ -143,11 +139,10 @@ def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
         return " / ".join("-" if one is None else f"{100 * one:.0f}" for one in shares) or "-"
 
     body = []
-    for attack in attacks:
-        line = [rows.get((attack, method), []) for _, method in methods]
-        body.append((title_of("attacks", attack), str(max(map(len, line))), *map(cell, line)))
-    heads = [title_of(room, method) for room, method in methods]
-    return Table(title, ("attack", "questions", *heads), tuple(body))
+    for attack, said in attacks.items():
+        line = [rows.get((attack, method), []) for method in methods]
+        body.append((said, str(max(map(len, line))), *map(cell, line)))
+    return Table(title, ("attack", "questions", *methods.values()), tuple(body))
 
 
 def _conditions(found: Sequence[Shown]) -> Iterator[Row]:

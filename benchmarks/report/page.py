@@ -1,8 +1,9 @@
 """One page of HTML that needs nothing beside it: heat map, charts and tables of a suite."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import product
 from math import log10
 from pathlib import Path
 from statistics import median_high
@@ -19,7 +20,6 @@ _SHARES = ((0.0, "0"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (1.0, "100
 _TOUCHED = ((0.001, "0.1 %"), (0.01, "1 %"), (0.05, "5 %"), (0.2, "20 %"), (1.0, "100 %"))
 _TIMES = ((0.1, "0.1"), (1.0, "1"), (10.0, "10"), (100.0, "100"))
 _LEVELS = 3  # fewer different p-values are no scale
-_COLOURS = 7  # beside grey
 _MANY = 9  # points of a line, each of which would hide its neighbours
 
 
@@ -71,13 +71,6 @@ class Chart:
     lines: Sequence[Line]
     x: Axis
     y: Axis
-
-    @property
-    def coloured(self) -> Iterator[tuple[str, Line]]:
-        """The lines with their colours in the style of the page."""
-        number = count()
-        for line in self.lines:
-            yield "c0" if line.grey else f"c{next(number) % _COLOURS + 1}", line
 
 
 def charts(found: Sequence[Shown]) -> list[Chart]:
@@ -159,8 +152,8 @@ def _by_k(found: Sequence[Shown]) -> Chart:
     by_size = rows_by([one for one in found if one.cell.method != "none"], "k", "method")
     lines = []
     for method in dict.fromkeys(method for _, method in by_size):
-        rows = {k: by_size[k, method] for k in sizes if (k, method) in by_size}
-        points = [(float(k), median_high(float(row["ms"]) for row in rows[k])) for k in rows]
+        known = [(k, by_size[k, method]) for k in sizes if (k, method) in by_size]
+        points = [(float(k), median_high(float(row["ms"]) for row in rows)) for k, rows in known]
         if len(points) > 1:
             lines.append(Line(title_of("defences", method), points))
     x = Axis("passages, k", [(float(k), str(k)) for k in sizes], log=True)
@@ -175,20 +168,13 @@ def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:
     text: str = templates.get_template("page.html").render(
         title=title,
         about={"machine": {}, **about},
-        sample=_sample(found),
+        found=found,
         heat_maps=[_heat_map(reader, here) for reader, here in by_reader(found)],
         charts=charts(found),
         blamed=_blamed(blamed) if blamed else None,
         tables=list(suite_tables(found)),
     )
     return text
-
-
-def _sample(found: Sequence[Shown]) -> str:
-    datasets = ", ".join(dict.fromkeys(one.cell.dataset for one in found))
-    rows, empty = sum(len(one.rows) for one in found), sum(bool(one.reason) for one in found)
-    said = f"{len(found)} cells, {rows:,} rows; data: {datasets}."
-    return f"{said} {empty} cells are empty, for the reasons below." if empty else said
 
 
 def _heat_map(reader: str, found: Sequence[Shown]) -> dict[str, Any]:
@@ -206,35 +192,20 @@ def _heat_map(reader: str, found: Sequence[Shown]) -> dict[str, Any]:
     return {
         "reader": title_of("readers", reader),
         "planted": planted,
-        "methods": [title_of(room, method) for room, method in methods],
-        "lines": [
-            (title_of("attacks", attack), [cell(attack, method) for _, method in methods])
-            for attack in attacks
-        ],
+        "methods": list(methods.values()),
+        "lines": {said: [cell(attack, one) for one in methods] for attack, said in attacks.items()},
     }
 
 
 def _blamed(found: Sequence[Shown]) -> dict[str, Any]:
     """Methods and measures down, attacks across, as RAGOrigin's tables are; the best are bold."""
     attacks, methods, rows = pivot(found)
-
-    def cell(name: str, attack: str, method: str) -> tuple[str, bool]:
-        shares = {one: share(rows.get((attack, one), ()), name) for _, one in methods}
-        known = [one for one in shares.values() if one is not None]
+    lines: dict[str, Any] = {said: defaultdict(list) for said in methods.values()}
+    for (name, said), attack in product(_MEASURES.items(), attacks):
+        shares = [share(rows.get((attack, method), ()), name) for method in methods]
+        known = [one for one in shares if one is not None]
         best = (max if name == "dacc" else min)(known, default=None)
-        value = shares[method]
-        return "-" if value is None else f"{value:.2f}", value is not None and value == best
-
-    return {
-        "attacks": [title_of("attacks", attack) for attack in attacks],
-        "lines": [
-            (
-                title_of(room, method),
-                [
-                    (said, [cell(name, attack, method) for attack in attacks])
-                    for name, said in _MEASURES.items()
-                ],
-            )
-            for room, method in methods
-        ],
-    }
+        for measures, value in zip(lines.values(), shares, strict=True):
+            text = "-" if value is None else f"{value:.2f}"
+            measures[said].append((text, value is not None and value == best))
+    return {"attacks": list(attacks.values()), "lines": lines}

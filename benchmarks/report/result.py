@@ -23,7 +23,6 @@ _PACKAGES = (
 def describe_run(
     command: Sequence[str], datasets: Sequence[Dataset], *, seed: int, limit: int | None
 ) -> dict[str, Any]:
-    """Return versions, machine, data and command of a run."""
     return {
         "format": FORMAT,
         "ragguard": __version__,
@@ -51,7 +50,7 @@ def write(path: Path, run: Mapping[str, Any], sections: Mapping[str, Any]) -> No
 
 def read(path: Path) -> dict[str, Any]:
     """Read what `write` wrote; rows are mappings again."""
-    result: dict[str, Any] = _unpacked(json.loads(path.read_text(encoding="utf-8")))
+    result: dict[str, Any] = json.loads(path.read_text("utf-8"), object_hook=_unpacked)
     return result
 
 
@@ -73,12 +72,10 @@ def _alike(first: Any, row: Any) -> bool:
     return isinstance(row, Mapping) and row.keys() == first.keys()
 
 
-def _unpacked(value: Any) -> Any:
-    if not isinstance(value, dict):
+def _unpacked(value: dict[str, Any]) -> Any:
+    if value.keys() != {"columns", "rows"}:
         return value
-    if value.keys() == {"columns", "rows"}:
-        return [dict(zip(value["columns"], row, strict=True)) for row in value["rows"]]
-    return {key: _unpacked(part) for key, part in value.items()}
+    return [dict(zip(value["columns"], row, strict=True)) for row in value["rows"]]
 
 
 def _cpu() -> str:

@@ -1,1 +1,0 @@
-"""Suites: which cells a run measures; a TOML file each."""
