@@ -21,8 +21,6 @@ from benchmarks.report.table import Sections, Table, as_rich
 from ragguard.embedding import Embedder
 from ragguard.errors import RagguardError
 
-_WIDTH = 160  # characters, where no terminal says
-
 Item = TypeVar("Item")
 Measured = tuple[Sections, Sequence[Dataset]]  # of a result, and the data that they are of
 
@@ -45,6 +43,7 @@ Half = Annotated[
 _Json = Annotated[Path | None, typer.Option(help="write the result here")]
 
 ERRORS = Console(stderr=True)
+OUT = Console(width=max(Console().width, 160))  # columns; narrower tables cannot be read
 
 
 def chosen(option: str, text: str, known: Collection[str]) -> list[str]:
@@ -108,10 +107,8 @@ def command(
         def run(json: Path | None = None, **options: Any) -> None:
             with without_warnings():
                 sections, datasets = measure(**options)
-            out = Console()
-            out.width = out.width if out.is_terminal else _WIDTH
             for table in tables(sections):
-                out.print(as_rich(table))
+                OUT.print(as_rich(table))
             if json is not None:
                 defaults = {name: one.default for name, one in signature.parameters.items()}
                 typed = [program, *_typed(options, defaults)]

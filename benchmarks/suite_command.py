@@ -14,11 +14,10 @@ from typing import Annotated, Any
 
 import joblib
 import typer
-from rich.console import Console
 from rich.progress import track
 
 from benchmarks.cells import Cell, Suite, load_suite
-from benchmarks.command import ERRORS, OwnData, run_app, without_warnings
+from benchmarks.command import ERRORS, OUT, OwnData, run_app, without_warnings
 from benchmarks.measuring import Place, measure
 from benchmarks.metrics.counting import Rate
 from benchmarks.report import figures
@@ -29,7 +28,6 @@ from ragguard.errors import RagguardError
 
 _RESULTS = Path(__file__).with_name("results")
 _FOLDER = Path(__file__).resolve().parent.parent / ".benchmarks"
-_OUT = Console(width=max(Console().width, 150))  # columns; narrower tables cannot be read
 
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
 SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="its name, or a .toml file")]
@@ -49,7 +47,7 @@ def run(
     workers: dict[str, Any] = {"n_jobs": jobs}
     if scheduler is not None:
         workers = {"backend": "dask", "scheduler_host": scheduler}
-    with joblib.parallel_config(**workers), without_warnings():
+    with joblib.parallel_config(**workers):
         yield from joblib.Parallel(return_as="generator_unordered")(
             joblib.delayed(_run_one)(cell, place) for cell in pending(cells, place)
         )
@@ -68,13 +66,13 @@ def finished(cell: Cell, place: Place) -> Mapping[str, Any] | None:
     return kept if kept["reason"] or kept["expected"] == len(kept["rows"]) else None
 
 
+@without_warnings()
 def _run_one(cell: Cell, place: Place) -> Cell:
-    with without_warnings():
-        try:
-            expected, rows = measure(cell, place)
-            reason = None
-        except (RagguardError, ImportError) as error:
-            expected, rows, reason = 0, [], str(error)
+    try:
+        expected, rows = measure(cell, place)
+        reason = None
+    except (RagguardError, ImportError) as error:
+        expected, rows, reason = 0, [], str(error)
     content = {"cell": asdict(cell), "expected": expected, "reason": reason, "rows": rows}
     path = _file(cell, place)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,12 +151,12 @@ def report(
     about = {**describe_run(command, (), seed=0, limit=None), "title": asked.title}
     tables = list(figures.suite_tables(found))
     for table in tables:
-        _OUT.print(as_rich(table))
+        OUT.print(as_rich(table))
     out = out or folder / "reports" / asked.name
     out.mkdir(parents=True, exist_ok=True)
     text = "\n".join([f"# {asked.title}\n", *map(as_markdown, tables)])
     (out / "report.md").write_text(text, encoding="utf-8")
-    counts = [{**dict(one.figures), "cell": one.cell.id, "reason": one.reason} for one in found]
+    counts = [{**one.figures, "cell": one.cell.id, "reason": one.reason} for one in found]
     (out / "figures.json").write_text(json.dumps(counts, default=Rate.with_ends), encoding="utf-8")
     html = out / "report.html"
     html.write_text(page(asked.title, about, found), encoding="utf-8")
@@ -170,7 +168,7 @@ def report(
 def compare(first: Path, second: Path) -> None:
     """Show what changed between two files of rows."""
     before, after = (figures.of_sections(read(path)["sections"]) for path in (first, second))
-    _OUT.print(as_rich(as_is("Second less first, points", figures.compared(before, after))))
+    OUT.print(as_rich(as_is("Second less first, points", figures.compared(before, after))))
 
 
 COMMANDS = frozenset({"run", "plan", "report", "compare"})

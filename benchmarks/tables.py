@@ -23,7 +23,6 @@ README = Path(__file__).with_name("README.md")
 _DOCS = README.parent.parent / "docs"
 _PAGES = ("admission", "attacker", "attribution", "choices", "honest-traffic", "proxies")
 PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name in _PAGES])
-"""The documents that hold tables."""
 
 _OWN = "attribution cost languages layouts query_forms signal_worth unseen_manner worded wrapped"
 _MODULES = {
