@@ -8,9 +8,6 @@ weight. Honest pages that language models wrote weigh most, then what retrievers
 An attacker is free to choose the marks. So each text is there once more without any, and once with
 others in their place, and so are its sentences by themselves, as the filter reads them. All these
 weigh little beside the text itself (data augmentation: Simard et al. 2003).
-
-What is chosen or calibrated on the choosing half is scored by models that were fitted without the
-fold of the question: honest pages that were fitted on look more honest than they are.
 """
 
 from collections import defaultdict
@@ -201,7 +198,7 @@ def rounded(model: MannerModel) -> tuple[MannerModel, NDArray[np.float16]]:
 
 
 def fit_folds(folder: Path, datasets: Sequence[Dataset]) -> list[MannerModel]:
-    """Return for every fold a model that was fitted without its questions."""
+    """Return for every fold a model without it: pages that were fitted on look too honest."""
     found = Folds(groups(folder, datasets))
     steps = tracked(range(FOLDS), "manner without a fold")
     return [rounded(found.without(fold))[0] for fold in steps]

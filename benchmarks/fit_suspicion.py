@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -163,11 +164,10 @@ def _ascent(
     best, chosen = worth(start), start
     for _ in range(_ROUNDS):
         before = best
-        for name in chosen:
-            for step in _STEPS.tolist():
-                tried = chosen | {name: step}
-                if (value := worth(tried)) > best + 1e-4:
-                    best, chosen = value, tried
+        for name, step in product(chosen, _STEPS.tolist()):
+            tried = chosen | {name: step}
+            if (value := worth(tried)) > best + 1e-4:
+                best, chosen = value, tried
         if best <= before:
             break
     return best, chosen

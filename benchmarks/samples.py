@@ -3,8 +3,6 @@
 The plans say for each detector the signals that it may look at, and the attacks it is fitted on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, product
@@ -87,24 +85,20 @@ def samples(
     for number, embedder in enumerate(embedders):
         forms = FITTED_FORMS if number == 0 else ("prepend",)
         for dataset in datasets:
-            clean = WRITTEN if dataset.name == WRITTEN else "clean"
             for position, record in enumerate(dataset.choosing):
-                attacks = () if thinned(dataset, position) else forms
                 with under(manners[position % FOLDS]):
-                    found = list(drawn(record, embedder, attacks, position % FOLDS, clean))
+                    found = list(drawn(dataset.name, position, record, embedder, forms))
                 yield from found
 
 
-def thinned(dataset: Dataset, position: int) -> bool:
-    """Return True if no attack is tried on this question of a half."""
-    return dataset.name == _ONE_OF_THREE and position % 3 > 0
-
-
 def drawn(
-    record: Record, embedder: Embedder, forms: Sequence[str], fold: int, clean: str = "clean"
+    dataset: str, position: int, record: Record, embedder: Embedder, forms: Sequence[str]
 ) -> Iterator[Sample]:
-    """Yield the sets of one question: clean, and under every attack in these forms."""
+    """Yield the sets of a half's question: clean, and under every attack in these forms."""
+    fold, clean = position % FOLDS, WRITTEN if dataset == WRITTEN else "clean"
     yield from sets_of(record, embedder, clean, 0, (), fold)
+    if dataset == _ONE_OF_THREE and position % 3:
+        return
     simple = [form for form in forms if form in DEFAULT_FORMS]
     for kind in record.poison:
         for form, count in product(forms if kind in _EVERY_FORM else simple, COUNTS):
@@ -140,11 +134,11 @@ class Samples:
         self._starts = np.cumsum(self.sizes) - self.sizes
         self._without: dict[int, Samples] = {}
 
-    def where(self, chosen: Sequence[bool] | Bools) -> Samples:
+    def where(self, chosen: Sequence[bool] | Bools) -> "Samples":
         """Return some of the samples; `chosen` has one entry a set."""
         return Samples(list(compress(self.found, chosen)), self.names)
 
-    def without(self, fold: int) -> Samples:
+    def without(self, fold: int) -> "Samples":
         """Return the samples of the other folds, the same object every time."""
         if fold not in self._without:
             self._without[fold] = self.where(self.folds != fold)
@@ -160,13 +154,12 @@ class Samples:
         The poison of a set shares one weight, and so does what is benign in it; clean sets
         together weigh `_CLEAN_WEIGHT` times as much as the poison.
         """
-        share = [one.form in plan.forms for one in self.found]
-        set_weight = np.repeat(np.array(share, dtype=np.float64), self.sizes)
+        of_plan = np.repeat([one.form in plan.forms for one in self.found], self.sizes)
         clean = np.repeat(self.clean, self.sizes)
         poison = np.add.reduceat(self.poisoned.astype(int), self._starts)
         poison_count = np.repeat(np.maximum(poison, 1), self.sizes)
         benign_count = np.repeat(np.maximum(self.sizes - poison, 1), self.sizes)
-        weight = set_weight / np.where(self.poisoned, poison_count, benign_count)
+        weight = of_plan / np.where(self.poisoned, poison_count, benign_count)
         total = weight[self.poisoned].sum()
         weight[clean] = 1.0 / benign_count[clean]
         if total:

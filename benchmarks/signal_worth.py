@@ -15,7 +15,7 @@ from benchmarks import samples
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import load_with_reading
 from benchmarks.embedders import built_in
-from benchmarks.fit_manner import FOLDS, fit_folds
+from benchmarks.fit_manner import fit_folds
 from benchmarks.fit_suspicion import cross_scores, fit_detectors, offsets, score
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from benchmarks.metrics.outcomes import Counts
@@ -105,9 +105,9 @@ def main(data: Data, limit: Limit = None) -> Measured:
     embedder = built_in()
     choosing = list(samples.samples(datasets, [embedder], fit_folds(data, datasets)))
     report: list[samples.Sample] = []
+    forms = (*FITTED_FORMS, *HELD_OUT_FORMS)
     for dataset in datasets:
         for position, record in enumerate(tracked(dataset.report, f"report: {dataset.name}")):
-            forms = () if samples.thinned(dataset, position) else (*FITTED_FORMS, *HELD_OUT_FORMS)
-            report += samples.drawn(record, embedder, forms, position % FOLDS)
+            report += samples.drawn(dataset.name, position, record, embedder, forms)
     changes = iter(tracked(list(left_out()), "signals"))
     return {"signal_worth": list(detected(Samples(choosing), Samples(report), changes))}, datasets
