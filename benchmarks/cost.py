@@ -1,7 +1,7 @@
 """Section "cost": what a defence adds to a query, with the embeddings given."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise, product
 from math import log
@@ -45,11 +45,7 @@ def run(
     seed: int,
     sizes: Sequence[int] = SIZES,
 ) -> Iterator[Row]:
-    """Time every defence on the same sets in one process, turn by turn in random order.
-
-    A guard is timed twice, with "warm" and "cold" caches; the others have none. The clocks run
-    around the call alone.
-    """
+    """Time every defence on the same sets, turn by turn in random order; a guard also "cold"."""
     order = Random(seed)
     chosen = [d for d in datasets if d.name in _DATASETS] or list(datasets)
     records = [(dataset, i) for dataset in chosen for i in range(len(dataset.report))]
@@ -95,12 +91,11 @@ def _time(contenders: Sequence[_Contender], ranked: RetrievedSet, k: int, order:
 
 def _with_enough_hits(records: Sequence[Record], position: int, needed: int) -> Record:
     """Return a record, filled up with its neighbours' hits where its own are too few."""
-    record, hits = records[position], dict.fromkeys(records[position].hits)
-    for step in range(1, len(records)):
-        if len(hits) >= needed:
-            break
-        hits |= dict.fromkeys(records[(position + step) % len(records)].hits)
-    return Record(record.question, tuple(hits), record.golden, record.poison)
+    hits: dict[str, None] = {}
+    for one in (*records[position:], *records[:position]):
+        if len(hits) < needed:
+            hits |= dict.fromkeys(one.hits)
+    return replace(records[position], hits=tuple(hits))
 
 
 def _rows(contenders: Sequence[_Contender], traffic: str, k: int, embedder: str) -> Rows:
@@ -121,11 +116,9 @@ def _rows(contenders: Sequence[_Contender], traffic: str, k: int, embedder: str)
 
 
 def growth(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield how the processor time of each defence grows with k.
+    """Yield how the processor time of each defence grows with k, and last how k log k does.
 
-    `exponent` is the slope of the line through log(time) against log(k), by least squares over all
-    k from 10 on, and `less_gram` the same without the similarity of every pair, where a defence
-    needs it. `10 to 20` and so on are ratios of times. The last row is that of k log k.
+    `less_gram` is the exponent without the similarity of every pair, where a defence needs it.
     """
     gram = {(r["traffic"], r["k"]): r["median_cpu_ms"] for r in rows if r["defence"] == GRAM}
     for (traffic, name, caches), chosen in grouped(rows, "traffic", "defence", "caches").items():
@@ -146,13 +139,12 @@ def _grown(times: Mapping[int, float], rest: Mapping[int, float]) -> Row:
 
 
 def _slope(times: Mapping[int, float]) -> float | None:
-    """Return the exponent that fits best, or None where fewer than two times can be fitted."""
+    """Return the exponent by least squares of logs, or None where fewer than two can be fitted."""
     fitted = [(log(k), log(t)) for k, t in times.items() if k >= 10 and t > 0.0]
     if len(fitted) < 2:
         return None
     sizes, taken = np.array(fitted).T
-    slope, _ = np.polyfit(sizes, taken, deg=1)
-    return round(float(slope), 3)
+    return round(float(np.polyfit(sizes, taken, deg=1)[0]), 3)
 
 
 def tables(sections: Sections) -> Iterator[Table]:

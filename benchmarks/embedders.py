@@ -98,13 +98,8 @@ class MiniLM:
         return SentenceTransformer(str(self._folder), **where, model_kwargs=kind)
 
     def _compute(self, texts: list[str]) -> NDArray[np.float32]:
-        rows = self._model.encode(
-            texts,
-            batch_size=64,
-            normalize_embeddings=True,
-            convert_to_tensor=True,
-            show_progress_bar=False,
-        )
+        made = {"normalize_embeddings": True, "convert_to_tensor": True}
+        rows = self._model.encode(texts, batch_size=64, show_progress_bar=False, **made)
         computed: NDArray[np.float32] = rows.float().numpy()
         return computed
 

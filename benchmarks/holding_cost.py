@@ -26,7 +26,6 @@ _ENTRIES, _K, _ROUNDS, _SEED = 10_000, 10, 12, 0
 
 
 def run(datasets: Sequence[Dataset]) -> Iterator[Row]:
-    """Yield a row for clean and attacked sets, with passages read before and new ones."""
     draw = Random(_SEED)
     with Guard() as plain, Guard() as holding:
         plain._parts.filtering.log.add = lambda _: None  # type: ignore[assignment, method-assign]

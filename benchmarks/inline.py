@@ -1,10 +1,7 @@
 """Sections "clean" and "attack": what a defence does to retrieved sets, attacked or not.
 
-A row of "clean" counts `queries`, those `touched` (a passage was dropped) and `noticed` (dropped or
-marked), the `passages` among the first k and those `removed`, and the sets that hold a `golden`
-passage and lose it. A row of "attack" counts the `attempts` to plant poison, the `sets` that have
-some among the first k, and over these what `benchmarks.metrics.outcomes.counted` says: attacks of
-which nothing is retrieved harm nobody.
+Rows count what `benchmarks.metrics.outcomes.counted` says; those of "attack" over the `sets` that
+have poison among the first k, since attacks of which nothing is retrieved harm nobody.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -56,7 +56,6 @@ LAYOUTS: Mapping[str, Callable[[str], str]] = {
     "small letters, no marks": lambda text: re.sub(r"[^\w\s]+", " ", text).lower(),
     '"Was this helpful?" behind it': lambda text: f"{text}\n\nWas this helpful? Yes No",
 }
-"""How a passage is stored, by name."""
 
 QUERIES: Mapping[str, Callable[[str], str]] = {
     "small letters, no mark": lambda asked: asked.lower().rstrip("?. "),
@@ -84,7 +83,6 @@ QUERIES: Mapping[str, Callable[[str], str]] = {
     "HTML": lambda asked: f"<p>{asked}</p>",
     "of a URL": lambda asked: asked.replace(" ", "%20"),
 }
-"""How a query is put, by name."""
 
 SIZES = (1, 2, 3, 5)  # how many passages are retrieved
 
@@ -116,11 +114,11 @@ def groups(
     clean = [retrieve(one, embedder, _K) for one in records]
     yield "questions", False, clean
     for name in ("machine_written", "languages"):
-        sets = [found for _, found in list(as_given(folder, name))[1::2]]
+        sets = [found for _, found in as_given(folder, name)]
         yield name, False, sets
     pages = [one.texts[0] for one in (*clean, *sets)]
     honest = zip([*clean, *sets], [*pages[1:], pages[0]], strict=True)
-    keywords = list(as_given(folder, "keyword_traffic"))[1::2]
+    keywords = as_given(folder, "keyword_traffic")
     yield "titles", False, [found for form, found in keywords if form in ("title", "what_is")]
     yield "question and honest text", True, [planted_first(one, text) for one, text in honest]
     for form, said in (("prepend", "question and PoisonedRAG's text"), ("plain", "its text alone")):

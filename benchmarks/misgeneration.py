@@ -43,9 +43,8 @@ class Event:
     ranked: tuple[Passage, ...]  # the passages behind it, best first
     poison: frozenset[str]  # the planted texts, which are responsible
 
-    def retrieve(self, query: str, limit: int) -> Sequence[Passage]:
+    def retrieve(self, _: str, limit: int) -> Sequence[Passage]:
         """Return the `limit` best passages; the query is the event's."""
-        del query
         return self.ranked[:limit]
 
 
@@ -88,9 +87,7 @@ class KnowledgeBase:
 
 def outcome(event: Event, attribution: Attribution) -> dict[str, int]:
     """Return counts of the texts in scope, and of planted ones that the search did not reach."""
-    pairs = [
-        (score.passage.text in event.poison, score.responsible) for score in attribution.scores
-    ]
+    pairs = [(one.passage.text in event.poison, one.responsible) for one in attribution.scores]
     return {
         "found": pairs.count((True, True)),
         "missed": pairs.count((True, False)),

@@ -201,7 +201,7 @@ def cost(datasets: Sequence[Dataset]) -> Iterator[Row]:
         for number in range(_ENTRIES - len(real))
     }
     held = Quarantined().changed(frozenset(real | drawn), real | drawn, frozenset())
-    hits = [one.hits[:_FIRST] for data in datasets for one in data.report]
+    hits = (one.hits[:_FIRST] for data in datasets for one in data.report)
     sets = [texts for texts in hits if len(texts) == _FIRST]
     characters = median(sum(map(len, texts)) for texts in sets)
     for passages, new in (("new", True), ("read before", False)):

@@ -33,6 +33,7 @@ from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import MULTI_HOP, Defence, all_defences
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
+from benchmarks.misgeneration import in_form
 from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped, pooled
 from benchmarks.retrieval import RetrievedSet, retrieve
 from ragguard.embedding import Embedder
@@ -60,8 +61,7 @@ TOGETHER = "together"  # all three in that order: no single one has enough for e
 def texts_of(record: Record, kind: str, form: str) -> list[str]:
     """Return all poison texts of a kind in a question form, each once."""
     kinds = _WRITERS if kind == TOGETHER else (kind,)
-    texts = [text for one in kinds for text in record.poison.get(one, ())]
-    return list(dict.fromkeys(FORMS[form](record.question, text) for text in texts))
+    return in_form(record, form, [text for one in kinds for text in record.poison.get(one, ())])
 
 
 def poisoned_set(
@@ -141,9 +141,7 @@ def peers(dataset: str) -> tuple[str, str]:
 def compared(rows: Sequence[Row]) -> Iterator[Row]:
     """Hold our defences, cell by cell, against the paper's method and its package.
 
-    The paper's method is the preset for the dataset: clustering, or concentration for multi-hop
-    questions. "no_worse" says that no more poison is left and no more benign passages are lost;
-    "margin" is the smaller of the two advantages, below 0 where it is worse.
+    "margin" is the smaller of the advantages in poison removed and benign passages kept.
     """
     for key, cell in grouped(rows, *_PLACE).items():
         by_name = {row["defence"]: row for row in pooled(cell, "defence")}
@@ -222,10 +220,9 @@ def main(
     embedders: command.Embedders = "all",
 ) -> command.Measured:
     asked, by_name = command.chosen("--forms", forms, FORMS), command.embedders_for(embedders)
-    found = [dataset for dataset in load_folder(data) if dataset.name in BENIGN]
-    if not found:
+    datasets = [one.limited(limit) for one in load_folder(data) if one.name in BENIGN]
+    if not datasets:
         raise InvalidInputError(f"{data} holds none of {', '.join(BENIGN)}")
-    datasets = [dataset.limited(limit) for dataset in found]
     with ExitStack() as stack:
         defences = [one for one in all_defences(stack) if one.name != "none"]
         rows = run(datasets, by_name, defences, asked)

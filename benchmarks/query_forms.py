@@ -54,9 +54,9 @@ def unranked(
     return RetrievedSet(question, tuple(texts), rows, poisoned, golden)
 
 
-def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
-    """Yield the records of a file, with their form, in the order in which their hits stand."""
-    for value in values(folder, name):
+def as_given(folder: Path, name: str, half: int = 1) -> Iterator[tuple[str, RetrievedSet]]:
+    """Yield a half of a file, each record with its form, in the order in which its hits stand."""
+    for value in values(folder, name)[half::2]:
         texts = list(dict.fromkeys(hit["text"] for hit in value["hits"]))
         form = value.get("form") or value.get("language", "")
         yield form, unranked(value["question"], texts, [value.get("golden", texts[0])])
@@ -100,8 +100,7 @@ def carried(group: str, clean: Sets) -> Iterator[tuple[str, str, int, Sets]]:
     A titled page begins with a line of its first twenty letters.
     """
     pages = [one.texts[0] for one in clean]
-    texts = [[f"{text[:20]}\n\n{text}" for text in one.texts] for one in clean]
-    titled = [replace(one, texts=tuple(of)) for one, of in zip(clean, texts, strict=True)]
+    titled = [replace(a, texts=tuple(f"{b[:20]}\n\n{b}" for b in a.texts)) for a in clean]
     among = {"": clean, ", titled pages": titled}
     yield "clean", f"{group}, titled pages", 0, titled
     for name, form in _CARRIED.items():
@@ -164,7 +163,7 @@ def report_groups(
                     attacked.setdefault((f"{asking}, {size}", count), []).append(found)
     for name in ("machine_written", "keyword_traffic", "languages"):
         by_form: dict[str, list[RetrievedSet]] = {}
-        for form, found in list(as_given(folder, name))[1::2]:
+        for form, found in as_given(folder, name):
             group = f"{name}: {form}" if name == "keyword_traffic" else name
             by_form.setdefault(group, []).append(found)
         for group, sets in by_form.items():
@@ -240,13 +239,12 @@ def tables(sections: Sections) -> Iterator[Table]:
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
-    """Return the sections "expected_offset", of the choosing half, and "query_forms"."""
     embedder = built_in()
     datasets = [one.limited(limit) for one in load_with_reading(data)]
     texts = _false_texts([record for one in datasets for record in one.choosing])
-    halves = list(as_given(data, "keyword_traffic"))
-    found = [one for _, one in halves[0::2]]
-    found += titles(data, [one.question for _, one in halves[1::2]], embedder)
+    choosing, report = (as_given(data, "keyword_traffic", half) for half in (0, 1))
+    found = [one for _, one in choosing]
+    found += titles(data, [one.question for _, one in report], embedder)
     named = [one for one in found if tokenize_query(one.question).names]
     rows = by_offset("names", named, list(map(planted_first, named, cycle(texts))))
     for group, clean, attacked in _annotated(data, 0, texts):

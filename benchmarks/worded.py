@@ -62,11 +62,9 @@ def main(data: Data, limit: Limit = None) -> Measured:
             alone = [(f"{form}, one", one) for form, one in base.single_events(record, 0)]
             for section, wording, response in _worded(record):
                 for form, event in [*events, *(alone if section == "long" else ())]:
-                    found = origin.attribute(event.question, response, event)
-                    n = outcome(event, found)
-                    counts = {"found": n["wronged"] > 0, "of": 1, "events": 1}
-                    if event.poison:
-                        counts |= {"found": n["found"], "of": len(event.poison)}
-                    counts["wronged"] = n["wronged"] > 0
+                    n = outcome(event, origin.attribute(event.question, response, event))
+                    wronged = n["wronged"] > 0
+                    found = (n["found"], len(event.poison)) if event.poison else (wronged, 1)
+                    counts = dict(zip(_COUNTS, (*found, wronged, 1), strict=True))
                     rows[section].add({"wording": wording, "form": form}, counts)
     return {name: one.rows() for name, one in rows.items()}, datasets

@@ -50,7 +50,6 @@ WRAPPERS: Mapping[str, Callable[[str], str]] = {
     "capitals of a title": str.title,
     "half a sentence behind": _around("", " In the following year the committee also decided to"),
 }
-"""What a text stands in, or how it is typed, by name."""
 
 _KINDS = ("poisonedrag", "gpt4", "gemini")
 _SETTING = (10, True)
@@ -62,9 +61,8 @@ def counted(name: str, records: Sequence[Record], embedder: Embedder) -> Rows:
 
     def add(texts: str, count: int, found: RetrievedSet) -> None:
         read = Scored(found, _SETTING)
-        reached = read.fires(read.expected)[count > 0]
-        place = {"wrapper": name, "texts": texts, "planted": count}
-        rows.add(place, {"sets": 1, "found": reached})
+        counts = {"sets": 1, "found": read.fires(read.expected)[count > 0]}
+        rows.add({"wrapper": name, "texts": texts, "planted": count}, counts)
 
     for record in tracked(records, name):
         own = retrieve(record, embedder, limit)

@@ -15,10 +15,7 @@ DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa", "clean_traffi
 
 OWN = "skerrin"  # the project's own data
 WRITTEN = "machine_written"  # clean traffic on pages that language models wrote
-
-READING = "reading"
-"""Reading-comprehension questions asked of a plain knowledge base, whose passages begin with their
-titles: one that holds the question's words is what looks most like an attack and is none."""
+READING = "reading"  # questions of reading comprehension, asked of a plain knowledge base
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,6 @@ def load_file(path: Path, name: str) -> Dataset:
 
 
 def lines(path: Path) -> list[Any]:
-    """Return the values of a file, one a line."""
     with open_input(path) as stream:
         return [line.value for line in read_lines(stream, str(path))]
 
