@@ -5,7 +5,8 @@ poison. `benchmarks.misgeneration` says what an event is and what is measured.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import mean, median
@@ -22,10 +23,7 @@ from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scop
 from ragguard.attribution.ragorigin.support import SupportMeter
 from ragguard.proxy import default
 
-RESPONSES: Mapping[str, Callable[[str], str]] = {
-    "short": lambda answer: answer,
-    "sentence": lambda answer: f"Based on the provided context, the answer is {answer}.",
-}
+RESPONSES = {"short": "{}", "sentence": "Based on the provided context, the answer is {}."}
 """How the generator words the wrong answer that is reported."""
 
 _FIXED_SCOPE = 15
@@ -45,14 +43,13 @@ def run(data: Path | None, limit: int | None, seed: int = 0, half: int = 1) -> S
     seconds: list[float] = []  # of processor time, which a busy machine distorts less
 
     def attributed(event: Event, response: str, reach: int = MAX_SCOPE) -> Attribution:
-        return origin.attribute(
-            event.question, response, lambda query, limit: event.retrieve(query, min(limit, reach))
-        )
+        within = replace(event, ranked=event.ranked[:reach])
+        return origin.attribute(event.question, response, within)
 
     def reported(outcomes: Outcomes, event: Event, **stratum: str) -> None:
-        for (wording, respond), (method, reach) in product(RESPONSES.items(), _REACHES.items()):
+        for (wording, response), (method, reach) in product(RESPONSES.items(), _REACHES.items()):
             began = time.process_time()
-            found = attributed(event, respond(event.wrong), reach)
+            found = attributed(event, response.format(event.wrong), reach)
             if event.poison and method == "ragorigin":
                 seconds.append(time.process_time() - began)
             outcomes.add(event, found, **stratum, response=wording, method=method)

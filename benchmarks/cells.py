@@ -1,8 +1,4 @@
-"""Suites and their cells: what is measured, each under an identifier that knows its sources.
-
-Two cells are the same if they ask the same of the same sources. When the source of an attack, a
-defence, a reader or what it measures changes, so does the identifier, and the old result is void.
-"""
+"""Suites and their cells: what is measured, each under an identifier that knows its sources."""
 
 import hashlib
 import importlib.util

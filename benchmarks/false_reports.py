@@ -8,7 +8,7 @@ person now, with no limit in the way; "within limits" with the default limit of 
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, cycle, pairwise, product
 from pathlib import Path
@@ -96,14 +96,9 @@ class Desk:
         self._events.quarantine(event, found)
         return found
 
-    @property
-    def held(self) -> Collection[str]:
-        """The keys of the texts in quarantine."""
-        return self.store.quarantine_keys()
-
     def holds(self, text: str) -> bool:
         """Return whether a text is in quarantine."""
-        return content_key(text) in self.held
+        return content_key(text) in self.store.quarantine_keys()
 
 
 def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
@@ -134,7 +129,7 @@ def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> Row:
         "blamed": len(blamed),
         "quarantined": len(taken),
         "within_limits": sum(limited.holds(page) for page, _, _ in taken),
-        "protected_quarantined": len(shielded.held),
+        "protected_quarantined": len(shielded.store.quarantine_keys()),
     }
 
 
@@ -163,7 +158,7 @@ def colluding(
                 told = base.event(next(honest))
                 desk.report(told.question, told.wrong, told.ranked, f"{reporter}")
         held = sum(map(desk.holds, pages))
-        others = len(desk.held) - held
+        others = len(desk.store.quarantine_keys()) - held
         row = {"data": name, "quorum": quorum, "rounds": _ROUNDS, "pages": len(pages)}
         yield {**row, "quarantined": held, "others_quarantined": others}
 
@@ -209,7 +204,8 @@ def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int
                 held = sum(map(desk.holds, blamed))
                 counts = {"events": 1, "quarantined": held > 0, "proposed": not held}
                 counts |= {"disputed": found.cause == "disputed", "texts_blamed": len(blamed)}
-                counts |= {"texts_quarantined": held, "benign_quarantined": len(desk.held) - held}
+                benign = len(desk.store.quarantine_keys()) - held
+                counts |= {"texts_quarantined": held, "benign_quarantined": benign}
                 rows.add({"dataset": name, "texts": texts, "form": form}, counts)
     return rows.rows()
 

@@ -49,8 +49,7 @@ class KnowledgeBase:
 
     def plant(self, kind: str, form: str, fold: int, texts: Sequence[str]) -> None:
         """Add what is planted for one question, five texts at most."""
-        found = tuple(dict.fromkeys(texts))[:5]
-        if found:
+        if found := tuple(dict.fromkeys(texts))[:5]:
             self.planted.setdefault((kind, form), []).append((fold, found))
 
     def rounds(self, attack: tuple[str, str], count: int) -> Iterator[dict[str, int]]:

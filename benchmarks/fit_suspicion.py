@@ -120,11 +120,7 @@ def _groups(keys: Sequence[Any]) -> dict[Any, Bools]:
 def offsets(
     found: Samples, scores: Mapping[str, Floats], biases: Mapping[str, float]
 ) -> dict[str, float]:
-    """Choose how far each detector is raised or lowered, by coordinate ascent on the recall.
-
-    It is the best of `_STARTS` ascents from random starts, given the sets' cross-fitted scores by
-    every detector, and the biases before.
-    """
+    """Choose how far each detector is moved: the best of coordinate ascents from random starts."""
     recalls = Recalls(found, _LEFT)
     head_start = {name: _HEAD_START.get(name, 0.0) for name in scores}
     ahead = {name: bias + head_start[name] for name, bias in biases.items()}

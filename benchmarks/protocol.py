@@ -110,25 +110,22 @@ def run(
 ) -> Rows:
     found = Counts(*_COUNTS)
     packaged = any(defence.name.startswith("package") for defence in defences)
-    kinds = (*_WRITERS, TOGETHER)
-    for embedder, dataset in product(embedders, datasets):
+    places = list(product(datasets, (*_WRITERS, TOGETHER), forms, RATIOS, embedders))
+    for dataset, kind, form, ratio, embedder in command.tracked(places, "protocol"):
         name, benign = dataset.name, BENIGN[dataset.name]
-        for record in command.tracked(dataset.report, name):
-            for kind, form, ratio in product(kinds, forms, RATIOS):
-                texts = texts_of(record, kind, form)[: ratio * benign]
-                if len(texts) < ratio * benign:
-                    continue
-                shown, k = poisoned_set(record, embedder, benign, texts)
-                place = dict(zip(_PLACE, (name, kind, form, ratio, embedder.name), strict=True))
-                place["follows"] = None
-                if packaged and embedder is embedders[0] and kind == TOGETHER:
-                    place["follows"] = follows(shown.first(k), multi_hop=name in MULTI_HOP)
-                for defence in defences:
-                    key = {**place, "defence": defence.name}
-                    found.add(key, {**counted(defence, shown, k), "questions": 1})
-    places = ([dataset.name for dataset in datasets], kinds, forms, RATIOS)
-    order = dict(zip(_PLACE, places, strict=False))
-    return sorted(found.rows(), key=lambda row: [at.index(row[name]) for name, at in order.items()])
+        place = dict(zip(_PLACE, (name, kind, form, ratio, embedder.name), strict=True))
+        for record in dataset.report:
+            texts = texts_of(record, kind, form)[: ratio * benign]
+            if len(texts) < ratio * benign:
+                continue
+            shown, k = poisoned_set(record, embedder, benign, texts)
+            place["follows"] = None
+            if packaged and embedder is embedders[0] and kind == TOGETHER:
+                place["follows"] = follows(shown.first(k), multi_hop=name in MULTI_HOP)
+            for defence in defences:
+                key = {**place, "defence": defence.name}
+                found.add(key, {**counted(defence, shown, k), "questions": 1})
+    return found.rows()
 
 
 def peers(dataset: str) -> tuple[str, str]:

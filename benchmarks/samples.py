@@ -1,7 +1,4 @@
-"""Retrieved sets as signals: what detectors are fitted on, and scores at the shipped gate's line.
-
-The plans say for each detector the signals that it may look at, and the attacks it is fitted on.
-"""
+"""Retrieved sets as signals: what detectors are fitted on, and scores at the shipped line."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

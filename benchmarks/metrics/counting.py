@@ -61,8 +61,7 @@ def figures(rows: Rows) -> dict[str, Any]:
     """Return the figures of a cell of defence, which are rates and numbers.
 
     A row is `known` where the answer to the same question is right if it is neither attacked nor
-    defended. `attack_success` is of all questions, `_if_retrieved` where poison came among the
-    first k, `_if_known` where the clean answer is right; `calls` and `tokens` are a question's.
+    defended; `calls` and `tokens` are a question's.
     """
     retrieved = [row for row in rows if row["poison"]]
     known = [row for row in rows if row.get("known")]

@@ -20,15 +20,13 @@ _SHARES = ((0.0, "0"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (1.0, "100
 _TOUCHED = ((0.001, "0.1 %"), (0.01, "1 %"), (0.05, "5 %"), (0.2, "20 %"), (1.0, "100 %"))
 _TIMES = ((0.1, "0.1"), (1.0, "1"), (10.0, "10"), (100.0, "100"))
 _LEVELS = 3  # fewer different p-values are no scale
-_MANY = 9  # points of a line, each of which would hide its neighbours
 
 
 @dataclass(frozen=True)
 class Axis:
     """One direction of a chart, from the first of its ticks to the last: values, and their names.
 
-    Where it is `log`, equal ratios are equally long, and what is below the first tick is drawn
-    there.
+    Where it is `log`, what is below the first tick is drawn there.
     """
 
     title: str
@@ -47,19 +45,13 @@ class Axis:
 class Line:
     """Points (x, y) in the order in which they are joined; grey is what others are held against.
 
-    `marks` are those that get a dot and a name; by default all, if they are not many.
+    `marks` get a dot and a name; without them all points do, if they are few.
     """
 
     name: str
     points: Sequence[tuple[float, float]]
     marks: Sequence[tuple[float, float, str]] = ()
     grey: bool = False
-
-    @property
-    def dots(self) -> Sequence[tuple[float, float, str]]:
-        """What is drawn as dots, with names."""
-        few = self.points if len(self.points) < _MANY else ()
-        return self.marks or [(x, y, f"{self.name}: {y:.3g}") for x, y in few]
 
 
 @dataclass(frozen=True)
