@@ -107,7 +107,7 @@ def _retrieved(folder: Path, name: str, half: int) -> KnowledgeBase:
     base, path = KnowledgeBase(name), folder / f"{name}.jsonl"
     if not path.is_file():
         return base
-    data = load_file(path, name)
+    data = load_file(path)
     for position, record in enumerate(data.report if half else data.choosing):
         fold = position % FOLDS
         base.clean.update({text: fold for text in record.hits if text not in base.clean})

@@ -159,7 +159,8 @@ class Folds:
         kept = weight > 0
         texts, sides = self._windows[kept], planted[kept].astype(np.float64)
         bias, slope = logistic(texts, sides, weight[kept], ridge=_RIDGE, maxiter=_ROUNDS)
-        return MannerModel(bias, np.append(slope, 0.0))
+        # Of sixteen bits, as they are shipped; eight lose too much.
+        return MannerModel(bias, np.append(slope.astype(np.float16).astype(np.float64), 0.0))
 
 
 def logistic(
@@ -191,17 +192,10 @@ def logistic(
     return float(solved[0]), solved[1:]
 
 
-def rounded(model: MannerModel) -> tuple[MannerModel, NDArray[np.float16]]:
-    """Return a model with weights of sixteen bits, and these weights; eight bits lose too much."""
-    weights = model.weights[:-1].astype(np.float16)
-    return MannerModel(model.bias, np.append(weights.astype(np.float64), 0.0)), weights
-
-
 def fit_folds(folder: Path, datasets: Sequence[Dataset]) -> list[MannerModel]:
     """Return for every fold a model without it: pages that were fitted on look too honest."""
     found = Folds(groups(folder, datasets))
-    steps = tracked(range(FOLDS), "manner without a fold")
-    return [rounded(found.without(fold))[0] for fold in steps]
+    return [found.without(fold) for fold in tracked(range(FOLDS), "manner without a fold")]
 
 
 def under(model: MannerModel) -> AbstractContextManager[Any]:
@@ -212,7 +206,8 @@ def under(model: MannerModel) -> AbstractContextManager[Any]:
 @script
 def main(data: Data, out: Out = None) -> None:
     """Fit the model, and write it if asked to."""
-    model, weights = rounded(Folds(groups(data, load_with_reading(data))).without())
+    model = Folds(groups(data, load_with_reading(data))).without()
+    weights = model.weights[:-1].astype(np.float16)
     if out is not None:
         np.savez_compressed(out, weights=weights, bias=np.float64(model.bias))
     ERRORS.print(f"{np.count_nonzero(weights):,} weights, bias {model.bias:.2f}")

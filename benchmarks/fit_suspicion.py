@@ -191,7 +191,7 @@ def main(data: Data) -> None:
     """Fit and print the detectors as JSON, and what they detect when cross-fitted."""
     datasets = load_with_reading(data)
     if (written := data / f"{WRITTEN}.jsonl").is_file():
-        datasets.append(load_file(written, WRITTEN))
+        datasets.append(load_file(written))
     drawn = samples(datasets, list(map(embedder_of, EMBEDDERS)), fit_folds(data, datasets))
     found = Samples(list(tracked(drawn, "signals")))
     scores = cross_scores(found)

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, load_with_reading
 from benchmarks.embedders import built_in
-from benchmarks.fit_manner import Folds, groups, rounded, under
+from benchmarks.fit_manner import Folds, groups, under
 from benchmarks.report.table import Row, Sections, Table, crossed, shares
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.samples import ALPHA, COUNTS, Floats, signals_of
@@ -49,7 +49,7 @@ def measured(datasets: Sequence[Dataset], texts: Folds) -> Iterator[Row]:
     fits += [("without the dataset", name, "") for name in dict.fromkeys(key[0] for key in attacks)]
     for fitted, dataset, left_out in fits:
         ERRORS.print(f"fit without {dataset or left_out or 'nothing'}")
-        model = rounded(texts.without(dataset=dataset, kind=left_out))[0]
+        model = texts.without(dataset=dataset, kind=left_out)
         line = float(np.quantile(highest(model, clean), 1.0 - ALPHA, method="higher"))
         for (name, kind, count), sets in attacks.items():
             if dataset in ("", name) and left_out in ("", kind):

@@ -77,7 +77,7 @@ def load_folder(folder: Path) -> list[Dataset]:
     if not (found := [path for path in paths if path.is_file()]):
         files = ", ".join(path.name for path in paths)
         raise InvalidInputError(f"{folder} holds none of {files}; pass the folder that does")
-    return [load_file(path, path.stem) for path in found]
+    return list(map(load_file, found))
 
 
 def load_with_reading(folder: Path) -> list[Dataset]:
@@ -98,11 +98,11 @@ def load_with_reading(folder: Path) -> list[Dataset]:
     return [*datasets, Dataset(READING, records, split=True)]
 
 
-def load_file(path: Path, name: str) -> Dataset:
-    """Read one file of records; its odd ones are reported."""
+def load_file(path: Path) -> Dataset:
+    """Read one file of records, named after it; its odd ones are reported."""
     with open_input(path) as stream:
         records = tuple(record_of(line.value, line.place) for line in read_lines(stream, str(path)))
-    return Dataset(name, records, split=True)
+    return Dataset(path.stem, records, split=True)
 
 
 def lines(path: Path) -> list[Any]:

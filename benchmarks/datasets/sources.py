@@ -139,7 +139,7 @@ def load(name: str, folder: Path | None) -> Dataset:
     elif name == _RELEASED:
         data = Dataset(name, tuple(_released(path)), split=True)
     else:
-        data = load_file(path, name)
+        data = load_file(path)
     records = (
         record if record.id else replace(record, id=str(number))
         for number, record in enumerate(data.records)
