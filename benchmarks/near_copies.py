@@ -16,13 +16,15 @@ from statistics import median
 from string import ascii_lowercase
 from time import thread_time
 
+import numpy as np
+
 from benchmarks.command import Choose, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.report.table import Row, Rows, Sections, Table, listed, number, ratio
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.content import content_key
-from ragguard.inline.fingerprints import signature
+from ragguard.inline.fingerprints import fingerprints, signature
 from ragguard.inline.near_copies import NearCopies
 from ragguard.inline.quarantined import Quarantined
 from ragguard.lru import forget_all
@@ -119,7 +121,8 @@ def run(datasets: Sequence[Dataset], *, choosing: bool) -> Rows:
 
 
 def _index(texts: Sequence[str], cleared: Sequence[str] = ()) -> NearCopies:
-    return NearCopies().changed({content_key(text): signature(text, cleared) for text in texts})
+    said = [np.unique(fingerprints(cleared).hashes)] if cleared else []
+    return NearCopies().changed({content_key(text): signature(text, said) for text in texts})
 
 
 def _planted(record: Record) -> Iterator[tuple[str, list[str]]]:

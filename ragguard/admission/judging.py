@@ -258,7 +258,7 @@ def _entries(
             text=passage.text,
             reason=f"refused at admission: {'; '.join(admission.reasons)}",
             status="proposed",
-            signature=signature(passage.text, said=said) if len(said) else None,
+            signature=signature(passage.text, [said]) if len(said) else None,
         )
         for admission, passage in refused
     ]

@@ -18,7 +18,7 @@ from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
 from ragguard.background.policy import Policy, as_policy
 from ragguard.background.reports import NO_TEXT, was_given
-from ragguard.content import content_keys
+from ragguard.content import content_key, content_keys
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.errors import EventNotFoundError
@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 _TOLD_S = 3600.0
 _MOST_TOLD = 1_000  # kinds of limits and tenants
+_RANKS = 50  # in which what was read is put first
 
 UNKNOWN_ANSWER = (
     "no answer of this system is on record with this question and response, over these passages, "
@@ -83,7 +84,8 @@ class EventAttributor:
         What is in quarantine already is left out of the knowledge base, as the filter leaves it out
         of what the generator reads: a second report would else find the first one's passages again,
         and not what took their place. How many were met is in `details["left_out"]`, if any were.
-        The event's own passages are searched as they are: the generator has read them.
+        What was read stands first. Without a knowledge base the event's passages are searched as
+        they are.
 
         Raises:
             InvalidInputError: The event cannot be attributed as it is.
@@ -105,6 +107,7 @@ class EventAttributor:
         else:
             met: set[str] = set()
             search = _unquarantined(of_tenant(self.retrieve, event.tenant), self._held(event), met)
+            search = _read_first(search, event, self.seen)
             found = self.attributor.attribute(query, response, search)
             if met and isinstance(found, Attribution):
                 reason, details = found.reason, {**found.details, "left_out": len(met)}
@@ -145,6 +148,7 @@ class EventAttributor:
         p_values, alpha = attribution.details.get("marks", {}), self._policy.attack_alpha
         marked = {key: one for key, one in blamed.items() if p_values.get(key, 1.0) <= alpha}
         said = [readings.said_lately(one) for one in (blamed, marked)]
+        cleared = readings.cleared(attribution.cleared)
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, place, marked=key in marked)
@@ -162,7 +166,7 @@ class EventAttributor:
             # Whoever reports may have put words around an honest page.
             signed = words if shown or lacks is not None else ""
             accused = (marked if key in marked else blamed).keys()
-            known = [*attribution.cleared, *readings.held_parts(passage.text, beside, accused)]
+            held = readings.held_parts(passage.text, beside, accused)
             entries.append(
                 QuarantineEntry(
                     key=key,
@@ -172,7 +176,7 @@ class EventAttributor:
                     event_id=event.id,
                     status="quarantined" if lacks is None else "proposed",
                     reporters=(event.reporter,),
-                    signature=signature(signed, known, said[key in marked]),
+                    signature=signature(signed, [*cleared, *held, *said[key in marked]]),
                 )
             )
         with suppress(EventNotFoundError):  # nobody keeps it
@@ -243,6 +247,36 @@ class EventAttributor:
 @cache
 def _shipped_filter() -> ConformalFilter:
     return ConformalFilter(HashedEmbedder())
+
+
+def _read_first(search: Retrieve, event: Event, seen: RecentPassages | None) -> Retrieve:
+    """Return a search for what the generator has read, and last for what the filter drops.
+
+    No passage taught it anything that it has not read. Texts that the filter drops, planted above
+    the one that it lets through, would otherwise be searched in its place. Of what a report hands
+    in only that counts which the search finds, and this guard has let through, if it knows.
+    """
+    from ragguard.inline.marks import shows_one
+
+    passed = [
+        one.text
+        for one in event.passages
+        if seen is None or seen.has_passed(one.text, event.tenant) is not False
+    ]
+    read = set(content_keys(passed))
+
+    def place(passage: Passage) -> int:
+        return 0 if content_key(passage.text) in read else 1 + shows_one(event.query, passage.text)
+
+    def search_read_first(query: str, limit: int) -> Sequence[Passage]:
+        page = search(query, max(limit, _RANKS) if read else limit)
+        places = [place(one) for one in page[:_RANKS]] if read else []
+        if 0 not in places:
+            return page[:limit]
+        order = sorted(range(len(places)), key=places.__getitem__)
+        return [*(page[at] for at in order), *page[_RANKS:]][:limit]
+
+    return search_read_first
 
 
 def _unquarantined(retrieve: Retrieve, held: Set[str], met: set[str]) -> Retrieve:

@@ -34,7 +34,7 @@ from ragguard.audit.records import Event
 from ragguard.content import content_key, content_keys
 from ragguard.errors import InvalidInputError
 from ragguard.inline.class_bigram import class_bigram
-from ragguard.inline.fingerprints import NONE, fingerprints, said_elsewhere, signed_part
+from ragguard.inline.fingerprints import also_in, fingerprints, said_elsewhere, signed_part
 from ragguard.inline.marks import mark_p_values, shows_one
 from ragguard.inline.near_copies import TAKEN
 from ragguard.inline.normalize.leet import lettered, letters_of
@@ -248,34 +248,41 @@ class Readings:
             return None
         return "a page of the same words does not show the marks that it shows"
 
+    def cleared(self, texts: Sequence[str]) -> list[NDArray[np.uint32]]:
+        """Return what texts say that were looked at and cleared, as one; nothing without any."""
+        return [np.unique(np.concatenate([*map(self._marks, texts)]))] if texts else []
+
     def held_parts(
         self, text: str, pages: Sequence[str], accused: Collection[str]
-    ) -> Iterator[str]:
-        """Yield the pages of which a text may hold parts: all but those accused, and marked copies.
+    ) -> Iterator[NDArray[np.uint32]]:
+        """Yield what those pages say of which a text may hold parts.
 
-        A page that has nearly all of the text, and shows no mark of attack, is one that was copied.
-        `accused` are content keys.
+        None is one that is accused, by content key, or a copy that shows a mark of attack. A page
+        that has nearly all of the text, and shows none, is one that was copied.
         """
+        own = self._marks(text)
         for other in pages:
             if self.key(other) in accused:
                 continue
-            shared = np.isin(self._marks(text), self._marks(other), assume_unique=True)
+            shared = also_in(own, self._marks(other))
             if shared.any() and (shared.mean() < TAKEN or not self._shows_one(other)):
-                yield other
+                yield self._marks(other)
 
-    def said_lately(self, accused: Mapping[str, Passage]) -> NDArray[np.uint32]:
+    def said_lately(self, accused: Mapping[str, Passage]) -> list[NDArray[np.uint32]]:
         """Return those fingerprints of the accused, by content key, that pages let through have.
 
-        A search answers so many pages and no more, and those planted beside an accused text may
-        come first. What shows a mark of attack is no such page, nor is one that is accused itself.
+        As one array, or nothing where there are none. A search answers so many pages and no more,
+        and those planted beside an accused text may come first. What shows a mark of attack is no
+        such page, nor is one that is accused itself.
         """
         if self._seen is None or not accused:
-            return NONE
-        return said_elsewhere(
+            return []
+        said = said_elsewhere(
             np.unique(fingerprints([one.text for one in accused.values()]).hashes),
             self._seen.texts(self._event.tenant),
             lambda text: self.key(text) not in accused and not self._shows_one(text),
         )
+        return [said] if len(said) else []
 
     def _shows_one(self, text: str) -> bool:
         return shows_one(self._event.query, text)

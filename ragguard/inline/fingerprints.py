@@ -57,7 +57,6 @@ _UPPER = np.uint64(32)
 _PADDING = bytes(WINDOW)
 _ACROSS = WINDOW - 1
 _AT_ONCE = 256  # texts
-NONE = np.empty(0, np.uint32)
 
 
 @dataclass(frozen=True)
@@ -193,30 +192,34 @@ def signed_part(text: str) -> str:
     return rest if len(rest.split()) >= _LEAST_REST * len(whole.split()) else whole
 
 
-def signature(text: str, cleared: Iterable[str] = (), said: NDArray[np.uint32] = NONE) -> bytes:
+def also_in(own: NDArray[np.uint32], others: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Return which fingerprints are among others, which are sorted: bool array of their shape."""
+    if not len(others):
+        return np.zeros(len(own), np.bool_)
+    return np.asarray(others[np.minimum(others.searchsorted(own), len(others) - 1)] == own)
+
+
+def signature(text: str, said: Sequence[NDArray[np.uint32]] = ()) -> bytes:
     """Return what a text in quarantine is recognised by when it comes back edited.
 
-    Texts that were looked at together with it and found innocent are `cleared`. What they say as
-    well does not count, nor what is `said` elsewhere (sorted fingerprints): an honest page is not
-    held because poison was copied from it.
+    What innocent texts say as well (`said`: sorted fingerprints of these) does not count: an honest
+    page is not held because poison was copied from it.
 
     Returns:
         At most 64 fingerprints and their proofs, behind a byte for the version of their form and
         four of the seed.
     """
-    read = fingerprints([signed_part(text), *cleared])
-    end = int(read.ends[0])
-    found, first = np.unique(read.hashes[:end], return_index=True)
-    stays = ~np.isin(found, read.hashes[end:])
-    if len(said):  # which may be of very many texts
-        stays &= said[np.minimum(said.searchsorted(found), len(said) - 1)] != found
-    found, first = found[stays], first[stays]
+    read = fingerprints([signed_part(text)])
+    found, first = np.unique(read.hashes, return_index=True)
+    for others in said:
+        stays = ~also_in(found, others)
+        found, first = found[stays], first[stays]
     seed = blake2b(_unpadded(text).encode("utf-8", "surrogatepass"), digest_size=_SEED).digest()
     order = shuffled(found, int.from_bytes(seed, "little"))
     chosen = np.sort(np.argsort(order, kind="stable")[:MOST])
-    version = _WHOLE if len(read.ends) == 1 and not len(said) else _REST
     hashes = found[chosen].astype("<u4").tobytes()
-    return version + seed + hashes + read.proofs(first[chosen]).astype("<u8").tobytes()
+    proofs = read.proofs(first[chosen]).astype("<u8").tobytes()
+    return (_REST if said else _WHOLE) + seed + hashes + proofs
 
 
 def is_current(written: bytes | None) -> bool:

@@ -9,6 +9,7 @@ from ragguard import Guard
 from ragguard.audit import MemoryStore, QuarantineEntry, QuarantineWatch
 from ragguard.content import content_key
 from ragguard.inline.fingerprints import signature
+from tests.quarantines import said_by
 
 LIE = (
     "The harbour light of Skelby was raised by Hale Orrin, who came with forty workers in spring "
@@ -34,12 +35,12 @@ def held(store, text):
 def test_an_entry_has_a_signature_that_is_no_part_of_what_it_is():
     assert entry(LIE).signature == signature(LIE)
     plain = entry(LIE)
-    assert plain == replace(plain, signature=signature(LIE, [CLEARED]))
+    assert plain == replace(plain, signature=signature(LIE, [said_by(CLEARED)]))
     assert entry(LIE, signature=b"\x00old").signature == signature(LIE)
 
 
 def test_a_store_keeps_the_signature_that_it_was_given(store):
-    given = signature(LIE, [CLEARED])
+    given = signature(LIE, [said_by(CLEARED)])
     store.add_quarantine([entry(LIE, signature=given), entry(OTHER)])
     by_key = {one.key: one.signature for one in store.quarantine()}
     assert by_key == {content_key(LIE): given, content_key(OTHER): signature(OTHER)}
@@ -84,9 +85,9 @@ def test_a_store_that_knows_no_signatures_recognises_exact_texts():
 
 def test_a_pickled_store_takes_signatures_along():
     store = MemoryStore()
-    store.add_quarantine([entry(LIE, signature=signature(LIE, [CLEARED]))])
+    store.add_quarantine([entry(LIE, signature=signature(LIE, [said_by(CLEARED)]))])
     copy = pickle.loads(pickle.dumps(store))
-    assert copy.quarantine()[0].signature == signature(LIE, [CLEARED])
+    assert copy.quarantine()[0].signature == signature(LIE, [said_by(CLEARED)])
 
 
 def test_an_edited_copy_is_held_in_another_process_and_let_through_when_released(open_sql):

@@ -17,6 +17,7 @@ from ragguard.inline.fingerprints import (
     signature,
 )
 from ragguard.text import MAX_CHARS
+from tests.quarantines import said_by
 
 TEXT = (
     "The harbour light of Skelby was raised by Marek Dove, who came with forty workers in the "
@@ -113,11 +114,11 @@ def test_what_cleared_texts_say_as_well_does_not_count():
     copied = (
         f"{TEXT} It was in truth Hale Orrin who raised it, and nobody else has ever doubted it."
     )
-    left = Signature.read(signature(copied, [TEXT])).hashes
+    left = Signature.read(signature(copied, [said_by(TEXT)])).hashes
     assert len(left) >= FEWEST
     assert not np.isin(left, fingerprints([TEXT]).hashes).any()
     assert np.isin(left, fingerprints([copied]).hashes).all()
-    assert len(Signature.read(signature(TEXT, [TEXT])).hashes) == 0
+    assert len(Signature.read(signature(TEXT, [said_by(TEXT)])).hashes) == 0
 
 
 @pytest.mark.parametrize("written", [None, b"", b"\x01abcd", b"\x02abc"])
@@ -125,17 +126,17 @@ def test_a_signature_of_another_form_is_none(written):
     assert not is_current(written)
     assert len(Signature.read(written).hashes) == 0
     assert is_current(signature(""))
-    assert is_current(signature(TEXT, [TEXT]))
+    assert is_current(signature(TEXT, [said_by(TEXT)]))
 
 
 def test_a_signature_says_whether_others_were_cleared():
-    written = (signature(TEXT), signature(TEXT, [""]), None)
+    written = (signature(TEXT), signature(TEXT, [said_by("")]), None)
     assert [Signature.read(one).rest for one in written] == [False, True, False]
 
 
 @pytest.mark.parametrize("text", ["", "\ud800" * 40, "\x00" * 40, "!?", "a" * WINDOW, "é" * 7])
 def test_odd_texts_are_read(text):
-    assert len(Signature.read(signature(text, ["", text + "x"])).hashes) <= MOST
+    assert len(Signature.read(signature(text, [said_by(""), said_by(text + "x")])).hashes) <= MOST
     assert len(fingerprints([text, text]).ends) == 2
 
 
@@ -206,7 +207,7 @@ def test_what_is_said_elsewhere_is_what_the_other_texts_share_one_by_one(texts, 
 def test_a_signature_holds_nothing_that_is_said_elsewhere():
     said = fingerprints([TEXT[:100]]).distinct(0)
     assert len(said) > 20
-    left = Signature.read(signature(TEXT, said=said))
+    left = Signature.read(signature(TEXT, [said]))
     assert len(left.hashes) > 20
     assert not np.isin(left.hashes, said).any()
     assert left.rest
