@@ -250,7 +250,9 @@ def test_a_page_does_not_go_by_marks_that_the_reporter_put_in(forged, searched):
     retrieve = (lambda query, limit: base[:limit]) if searched else None
     with Guard(retrieve=retrieve) as guard:
         assert not dropped_for_everybody(guard)
-        event = guard.report(ASKED, "Ann Dove", passages=[forged, *BENIGN], reporter="mallory")
+        # What is handed in and was not let through would be searched last.
+        read = None if searched else [forged, *BENIGN]
+        event = guard.report(ASKED, "Ann Dove", passages=read, reporter="mallory")
         assert guard.attribution(event, timeout=WAIT).cause == "poisoning"
         (entry,) = guard.store.quarantine()
         assert entry.status == "proposed"
