@@ -77,7 +77,7 @@ class Report(BaseModel):
 async def answer(question: str) -> dict[str, object]:
     # afilter judges off the event loop, so one slow query does not hold up the others.
     verdict = await guard.afilter(question, knowledge_base.retrieve(question, 10), k=5)
-    text = reader.answer(question, verdict.kept).text
+    text = reader.answer(question, verdict.kept)
     await guard.aanswered(question, text, passages=verdict.kept)
     return {
         "answer": text,

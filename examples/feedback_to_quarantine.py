@@ -23,7 +23,7 @@ def main() -> None:
         def ask() -> tuple[str, list[Passage]]:
             retrieved = knowledge_base.retrieve(question.text, 10)
             kept = guard.filter(question.text, retrieved, k=5).kept
-            return reader.answer(question.text, kept).text, kept
+            return reader.answer(question.text, kept), kept
 
         answer, read = ask()
         print(f"{question.text}\nanswer: {answer} (right: {question.correct_answer})")

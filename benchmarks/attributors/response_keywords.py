@@ -12,7 +12,7 @@ def _answered(setting: Setting) -> Finds:
     reader = ExtractiveReader(hits)
 
     def finds(question: str, passage: str, response: str) -> bool:
-        answer = reader.answer(question, [Passage(passage)]).text
+        answer = reader.answer(question, [Passage(passage)])
         return bool(answer) and answers_agree(question, answer, response)
 
     return finds

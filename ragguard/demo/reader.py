@@ -11,7 +11,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import chain
 
 from ragguard.demo.spans import (
@@ -46,15 +45,6 @@ _UNITS = VOCABULARY["units"]
 _COUNTING = VOCABULARY["counting"] | (_UNITS.keys() - {"time", "long"})
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What the reader answers, from passages that may hold nothing of the right kind."""
-
-    text: str  # empty if they do not
-    score: float  # its support, summed over passages, each in [0, 1]
-    support: tuple[str, ...]  # ids of the passages that it was read from, best first
-
-
 class ExtractiveReader:
     """Answers by answer type, closeness to the question's words, and agreement of passages.
 
@@ -65,23 +55,19 @@ class ExtractiveReader:
         read = [{uninflected(token) for token in tokens(text)} for text in background]
         self._texts, self._texts_with = len(read), Counter(chain.from_iterable(read))
 
-    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
-        """Return the span of the passages that best answers the question."""
+    def answer(self, question: str, passages: Sequence[Passage]) -> str:
+        """Return the span of the passages that best answers the question, or "" if none could."""
         reading = read_question(question)
         weights = {word: self._rarity(word) for word in reading.stems}
-        support: dict[str, dict[str, float]] = defaultdict(dict)
-        spelling: dict[str, str] = {}
+        support: dict[str, dict[str, float]] = defaultdict(dict)  # by passage, each in [0, 1]
+        spelling: dict[str, str] = {"": ""}
         for passage in passages:
             for text, score in self._candidates(passage.text, reading, weights):
                 key = " ".join(tokens(text))
                 spelling.setdefault(key, text)
                 support[key][passage.id] = max(score, support[key].get(passage.id, 0.0))
-        if not support:
-            return Answer("", 0.0, ())
-        totals = {key: sum(scores.values()) for key, scores in support.items()}
-        best = max(totals, key=totals.__getitem__)
-        ids = sorted(support[best], key=lambda passage_id: -support[best][passage_id])
-        return Answer(spelling[best], totals[best], tuple(ids))
+        best = max(support, key=lambda key: sum(support[key].values()), default="")
+        return spelling[best]
 
     def _candidates(
         self, text: str, reading: Reading, weights: Mapping[str, float]

@@ -109,7 +109,7 @@ class _System:
         read = passages[:_READ]
         if self._model is not None:
             return self._model.generate(answer_prompt(query, [passage.text for passage in read]))
-        return self._reader.answer(query, read).text or "I do not know."
+        return self._reader.answer(query, read) or "I do not know."
 
 
 def _run(
