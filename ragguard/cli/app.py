@@ -22,6 +22,7 @@ from ragguard.cli.decisions import allow, allowed, disallow, protect, quarantine
 from ragguard.cli.events import attribute, events, report
 from ragguard.cli.filter import explain, filter_traffic
 from ragguard.cli.info import info
+from ragguard.cli.options import flag, option
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json
 from ragguard.cli.proxy import proxy
 from ragguard.cli.record import audit, store, verdicts
@@ -97,14 +98,12 @@ app = typer.Typer(
 @app.command("demo")
 def demo(
     questions: Annotated[
-        int | None,
-        typer.Option(min=1, help="How many questions to ask; if left out all, or 4 of a model."),
+        int | None, option("How many questions to ask; if left out all, or 4 of a model.", min=1)
     ] = None,
     model: Annotated[
-        str | None,
-        typer.Option(help="An exported model (smollm2), which then answers and attributes."),
+        str | None, option("An exported model (smollm2), which then answers and attributes.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the choice of questions.")] = 0,
+    seed: Annotated[int, option("Seed of the choice of questions.")] = 0,
     as_json: options.AsJson = False,
 ) -> None:
     """Poison a small fictional knowledge base, and watch the filter and the attribution work.
@@ -157,14 +156,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def root(
     debug: Annotated[
-        bool,
-        options.flag("--debug", "Show the traceback of an error.", envvar="RAGGUARD_DEBUG"),
+        bool, flag("--debug", "Show the traceback of an error.", envvar="RAGGUARD_DEBUG")
     ] = False,
     version: Annotated[  # noqa: ARG001
-        bool,
-        options.flag(
-            "--version", "Show the version and exit.", callback=_show_version, is_eager=True
-        ),
+        bool, flag("--version", "Show the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Keep poisoned passages out of retrieval-augmented generation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ import typer
 
 from ragguard.arguments import require_share
 from ragguard.cli import options
+from ragguard.cli.options import flag, option
 from ragguard.cli.output import FINDING, write_json
 from ragguard.cli.traffic import opened_traffic, read_traffic, require_apart
 from ragguard.errors import InvalidInputError
@@ -23,46 +24,37 @@ def calibrate(
         "calibration.json"
     ),
     alpha: Annotated[
-        float,
-        typer.Option(help="The share of clean queries that it has to serve: 1/ALPHA - 1 lines."),
+        float, option("The share of clean queries that it has to serve: 1/ALPHA - 1 lines.")
     ] = 0.01,
     k: options.K = None,
     from_store: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", help="Learn from what guards on this audit store scored, not from FILE."
-        ),
+        option("Learn from what guards on this audit store scored, not from FILE.", metavar="URL"),
     ] = None,
     newest: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "Of the store, only the newest so many queries; 1000 are kept. Else a sample of all.",
             min=1,
-            help="Of the store, only the newest so many queries; 1000 are kept. Else a "
-            "sample of all.",
         ),
     ] = None,
     clean_looking: Annotated[
-        bool,
-        options.flag(
-            "--clean-looking", "Learn nothing above the threshold in force: it cannot rise."
-        ),
+        bool, flag("--clean-looking", "Learn nothing above the threshold in force: it cannot rise.")
     ] = False,
     in_force: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "The calibration that this one will replace. Else the shipped one.",
             "--calibration",
             metavar="FILE",
-            help="The calibration that this one will replace. Else the shipped one.",
         ),
     ] = None,
     force: Annotated[
-        bool, options.flag("--force", "Write it although it looks as if attacks were in it.")
+        bool, flag("--force", "Write it although it looks as if attacks were in it.")
     ] = False,
     trail: Annotated[
         str | None,
-        typer.Option(
-            "--store", metavar="URL", help="With FILE: tell of it in this audit store's trail."
-        ),
+        option("With FILE: tell of it in this audit store's trail.", "--store", metavar="URL"),
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -78,26 +70,26 @@ def calibrate(
     from ragguard.inline.calibration_file import promise
 
     require_share("--alpha", alpha)
+    if from_store is None and (newest is not None or clean_looking):
+        raise InvalidInputError("--newest and --clean-looking need --from-store URL")
+    if from_store is not None and (source != "-" or k is not None or trail is not None):
+        raise InvalidInputError(
+            "--from-store takes neither FILE nor --k nor --store; the guards that recorded it had "
+            "a k, and its own trail tells of it"
+        )
+    url = trail if from_store is None else from_store
     # It may take the place of the calibration in force, which was read by then.
-    require_apart({"--output": output}, source, trail if from_store is None else from_store)
-    with ExitStack() as opened:
-        if from_store is None:
-            if newest is not None or clean_looking:
-                raise InvalidInputError("--newest and --clean-looking need --from-store URL")
-            stream = opened.enter_context(opened_traffic(source))
-            told = None if trail is None else opened.enter_context(options.opened_store(trail))
-            guard = opened.enter_context(Guard(alpha=alpha, store=told, calibration=in_force))
+    require_apart({"--output": output}, source, url)
+    with (
+        opened_traffic(source) if from_store is None else nullcontext() as stream,
+        nullcontext() if url is None else options.opened_store(url) as store,
+        Guard(alpha=alpha, store=store, calibration=in_force) as guard,
+    ):
+        if stream is not None:
             traffic = read_traffic(stream, source, progress=True)
             pairs = ((one.query, one.passages) for one in traffic)
             calibration = guard.calibrate(pairs, k=k, force=force)
         else:
-            if source != "-" or k is not None or trail is not None:
-                raise InvalidInputError(
-                    "--from-store takes neither FILE nor --k nor --store; the guards that recorded "
-                    "it had a k, and its own trail tells of it"
-                )
-            store = opened.enter_context(options.opened_store(from_store))
-            guard = opened.enter_context(Guard(alpha=alpha, store=store, calibration=in_force))
             calibration = guard.calibrate_from_store(
                 newest=newest, clean_looking=clean_looking, force=force
             )

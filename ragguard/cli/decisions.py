@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragguard.cli import options
+from ragguard.cli.options import flag, option
 from ragguard.cli.output import SHOWN_KEY, complain, excerpt, minute, show_table, write_json
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_passages
@@ -35,9 +36,9 @@ TargetsArgument = Annotated[
     list[str] | None,
     typer.Argument(metavar="TARGET", help="A content key, or what `quarantine list` names."),
 ]
-SourceOption = Annotated[bool, options.flag("--source", "The targets are names of sources.")]
+SourceOption = Annotated[bool, flag("--source", "The targets are names of sources.")]
 PassagesOption = Annotated[
-    Path | None, typer.Option(help="JSON lines of passages, instead of targets or beside them.")
+    Path | None, option("JSON lines of passages, instead of targets or beside them.")
 ]
 
 
@@ -46,7 +47,7 @@ def list_entries(
     store: options.Store,
     status: Annotated[
         Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"] | None,
-        typer.Option(help="Only these."),
+        option("Only these."),
     ] = None,
     tenant: options.Tenant = None,
     as_json: options.AsJson = False,
@@ -91,10 +92,10 @@ _deciding(
 @quarantine.command("undo")
 def undo(
     store: options.Store,
-    event: Annotated[str | None, typer.Option(help="What this event accused.")] = None,
-    reporter: Annotated[str | None, typer.Option(help="What this reporter accused.")] = None,
+    event: Annotated[str | None, option("What this event accused.")] = None,
+    reporter: Annotated[str | None, option("What this reporter accused.")] = None,
     since: Annotated[
-        datetime | None, typer.Option(help="What was accused or came into force since then (UTC).")
+        datetime | None, option("What was accused or came into force since then (UTC).")
     ] = None,
     actor: options.Actor = None,
     tenant: options.Tenant = None,
@@ -145,11 +146,11 @@ def _write_entries(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None
 def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
     def vouch(
         store: options.Store,
-        why: Annotated[str, typer.Option(help="The reason, for whoever looks at it later.")],
+        why: Annotated[str, option("The reason, for whoever looks at it later.")],
         targets: TargetsArgument = None,
         source: SourceOption = False,
         passages: PassagesOption = None,
-        until: Annotated[datetime | None, typer.Option(help="When it ends (UTC).")] = None,
+        until: Annotated[datetime | None, option("When it ends (UTC).")] = None,
         actor: options.Actor = None,
         tenant: options.Tenant = None,
         as_json: options.AsJson = False,

@@ -13,6 +13,7 @@ import typer
 
 from ragguard.arguments import require_whole
 from ragguard.cli import options
+from ragguard.cli.options import flag, option
 from ragguard.cli.output import FINDING, excerpt, minute, show_facts, show_table, write_json
 from ragguard.content import content_keys
 from ragguard.errors import InvalidInputError
@@ -43,18 +44,14 @@ _SCORES = (  # ES, SC, GC, RS
 
 def attribute(
     knowledge_base: Annotated[
-        Path,
-        typer.Option(
-            "--knowledge-base", "-b", help='JSON lines of {"id", "text"}: what is searched.'
-        ),
+        Path, option('JSON lines of {"id", "text"}: what is searched.', "--knowledge-base", "-b")
     ],
     event: Annotated[
-        Path | None,
-        typer.Option(help='JSON file of {"query", "response"}, instead of the two options.'),
+        Path | None, option('JSON file of {"query", "response"}, instead of the two options.')
     ] = None,
-    query: Annotated[str | None, typer.Option(help="The user's question.")] = None,
-    response: Annotated[str | None, typer.Option(help="The response that is wrong.")] = None,
-    top_k: Annotated[int, typer.Option(help="How many passages the generator was given, K.")] = 5,
+    query: Annotated[str | None, option("The user's question.")] = None,
+    response: Annotated[str | None, option("The response that is wrong.")] = None,
+    top_k: Annotated[int, option("How many passages the generator was given, K.")] = 5,
     store: Annotated[
         str | None,
         options.optional_store(
@@ -63,7 +60,7 @@ def attribute(
     ] = None,
     tenant: options.Tenant = None,
     fail_on_poisoning: Annotated[
-        bool, options.flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning.")
+        bool, flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -143,13 +140,12 @@ def _event_to_dict(event: Event) -> dict[str, Any]:
 
 def report(
     store: options.Store,
-    query: Annotated[str, typer.Option(help="The user's question.")],
-    response: Annotated[str, typer.Option(help="The response that is wrong.")],
+    query: Annotated[str, option("The user's question.")],
+    response: Annotated[str, option("The response that is wrong.")],
     passages: Annotated[
-        Path | None,
-        typer.Option(help="JSON lines of the passages that the generator saw, best first."),
+        Path | None, option("JSON lines of the passages that the generator saw, best first.")
     ] = None,
-    reporter: Annotated[str | None, typer.Option(help="Who says that it is wrong.")] = None,
+    reporter: Annotated[str | None, option("Who says that it is wrong.")] = None,
     tenant: options.Tenant = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -179,9 +175,9 @@ def report(
 def list_events(
     store: options.Store,
     status: Annotated[
-        Literal["pending", "running", "done", "failed"] | None, typer.Option(help="Only these.")
+        Literal["pending", "running", "done", "failed"] | None, option("Only these.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most this many.")] = 100,
+    limit: Annotated[int, option("At most this many.", min=1)] = 100,
     tenant: options.Tenant = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -270,7 +266,7 @@ def retry_events(
     event_ids: Annotated[
         list[str] | None, typer.Argument(metavar="ID", help="Events that are done or failed.")
     ] = None,
-    failed: Annotated[bool, options.flag("--failed", "All that failed.")] = False,
+    failed: Annotated[bool, flag("--failed", "All that failed.")] = False,
     tenant: options.Tenant = None,
     as_json: options.AsJson = False,
 ) -> None:

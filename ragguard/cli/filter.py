@@ -13,6 +13,7 @@ import typer
 
 from ragguard.arguments import require_share
 from ragguard.cli import options
+from ragguard.cli.options import flag, option
 from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_traffic, require_apart
 from ragguard.errors import InvalidInputError
@@ -35,8 +36,7 @@ def filter_traffic(
     mark_alpha: options.MarkAlpha = None,
     strategy: options.Strategy = "auto",
     mode: Annotated[
-        Literal["filter", "monitor"],
-        typer.Option(help="monitor judges everything and drops nothing."),
+        Literal["filter", "monitor"], option("monitor judges everything and drops nothing.")
     ] = "filter",
     calibration: options.Calibration = None,
     store: Annotated[
@@ -48,10 +48,10 @@ def filter_traffic(
     tenant: options.Tenant = None,
     k: options.K = None,
     max_ms: Annotated[
-        float, typer.Option(min=1, help="Milliseconds of processor time that a query may take.")
+        float, option("Milliseconds of processor time that a query may take.", min=1)
     ] = 50,
     fail_on_attack: Annotated[
-        bool, options.flag("--fail-on-attack", "Exit with 1 if any query was attacked.")
+        bool, flag("--fail-on-attack", "Exit with 1 if any query was attacked.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -148,7 +148,7 @@ def _show(query: str, verdict: Verdict) -> None:
 
 def explain(
     source: Annotated[str, options.source("JSON lines as for `filter`; - is stdin.")] = "-",
-    line: Annotated[int, typer.Option(min=1, help="Which of the queries to explain.")] = 1,
+    line: Annotated[int, option("Which of the queries to explain.", min=1)] = 1,
     output: Annotated[Path, options.output("The picture: .svg or .png.")] = Path("explain.svg"),
     alpha: options.Alpha = 0.01,
     mark_alpha: options.MarkAlpha = None,

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from ragguard.audit.records import AuditStore
 
 
+def option(help: str, *names: str, **settings: Any) -> Any:
+    """Return an option that takes a value, for `Annotated`; unless named as its parameter is."""
+    return typer.Option(*names, help=help, **settings)
+
+
 def flag(name: str, help: str, **settings: Any) -> Any:
     """Return an option that is on where it is given, for `Annotated[bool, ...]`."""
     return typer.Option(name, metavar="", help=help, **settings)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ragguard.cli import options
+from ragguard.cli.options import flag, option
 from ragguard.cli.output import show_facts, write_json
 from ragguard.text import printable
 
@@ -26,9 +27,9 @@ proxy = typer.Typer(
 
 PrecisionOption = Annotated[
     Literal["fp32", "fp16", "fp16-weights"],
-    typer.Option(help="fp16 is for GPUs; fp16-weights takes half the space of fp32."),
+    option("fp16 is for GPUs; fp16-weights takes half the space of fp32."),
 ]
-LengthOption = Annotated[int, typer.Option(min=16, help="Tokens a prompt may have.")]
+LengthOption = Annotated[int, option("Tokens a prompt may have.", min=16)]
 
 
 @proxy.command("export")
@@ -44,7 +45,7 @@ def export(
     precision: PrecisionOption = "fp16-weights",
     max_length: LengthOption = 1024,
     generator: Annotated[
-        bool, options.flag("--generator", "Write a second graph, which answers prompts.")
+        bool, flag("--generator", "Write a second graph, which answers prompts.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -112,8 +113,7 @@ def _export(model: str, output: Path, use: str, *, as_json: bool, **how: Any) ->
 def verify(
     folder: Annotated[Path, typer.Argument(help="Folder of an exported proxy.")],
     model: Annotated[
-        str | None,
-        typer.Option(help="The original, as for export: compare the scores with its own, too."),
+        str | None, option("The original, as for export: compare the scores with its own, too.")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:

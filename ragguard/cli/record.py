@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragguard.cli import options
+from ragguard.cli.options import option
 from ragguard.cli.output import (
     FINDING,
     SHOWN_KEY,
@@ -39,12 +40,12 @@ verdicts = typer.Typer(
 @verdicts.command("list")
 def list_verdicts(
     store: options.Store,
-    limit: Annotated[int, typer.Option(min=1, help="At most this many.")] = 20,
+    limit: Annotated[int, option("At most this many.", min=1)] = 20,
     before: Annotated[
-        datetime | None, typer.Option(help="Only those that were recorded before then (UTC).")
+        datetime | None, option("Only those that were recorded before then (UTC).")
     ] = None,
     passage: Annotated[
-        str | None, typer.Option(help="Only those that did not simply keep this passage.")
+        str | None, option("Only those that did not simply keep this passage.")
     ] = None,
     tenant: options.Tenant = None,
     as_json: options.AsJson = False,
@@ -169,7 +170,7 @@ store = typer.Typer(
 @audit.command("list")
 def list_rows(
     store: options.Store,
-    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 100,
+    limit: Annotated[int, option("The newest so many.", min=1)] = 100,
     tenant: options.EveryTenant = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -195,11 +196,10 @@ def list_rows(
 def verify(
     store: options.Store,
     head: Annotated[
-        list[str] | None,
-        typer.Option(help="A head that was kept elsewhere; the trail must still reach it."),
+        list[str] | None, option("A head that was kept elsewhere; the trail must still reach it.")
     ] = None,
     unsigned: Annotated[
-        int, typer.Option(min=0, help="So many rows, from before there was a key, may have none.")
+        int, option("So many rows, from before there was a key, may have none.", min=0)
     ] = 0,
     as_json: options.AsJson = False,
 ) -> None:

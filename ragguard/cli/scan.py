@@ -18,6 +18,7 @@ import typer
 
 from ragguard.arguments import require_share
 from ragguard.cli import options
+from ragguard.cli.options import flag, option
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_apart
 from ragguard.jsonl import passage_from_json, raw_lines, read_lines
@@ -44,23 +45,20 @@ ul { margin: 0; padding-left: 1.1rem } details { color: #555 }
 def scan(
     source: Annotated[str, options.source("Passages as JSON lines; - is stdin.")] = "-",
     alpha: Annotated[
-        float, typer.Option(help="Share of clean passages that may be refused, in (0, 1).")
+        float, option("Share of clean passages that may be refused, in (0, 1).")
     ] = 0.001,
     base: Annotated[
-        Path | None,
-        typer.Option(help="The knowledge base that they join: what --save-base wrote."),
+        Path | None, option("The knowledge base that they join: what --save-base wrote.")
     ] = None,
-    save_base: Annotated[
-        Path | None, typer.Option(help="Write here what is usual in these passages.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a report for people here.")] = None,
+    save_base: Annotated[Path | None, option("Write here what is usual in these passages.")] = None,
+    html: Annotated[Path | None, option("Write a report for people here.")] = None,
     store: Annotated[
         str | None,
         options.optional_store("Audit store: what is refused is proposed to a person there."),
     ] = None,
     tenant: options.Tenant = None,
     fail_on_refused: Annotated[
-        bool, options.flag("--fail-on-refused", "Exit with 1 if any passage is refused.")
+        bool, flag("--fail-on-refused", "Exit with 1 if any passage is refused.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:

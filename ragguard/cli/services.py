@@ -19,6 +19,7 @@ import typer
 from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.events import LeftAlone
+from ragguard.cli.options import flag, option
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json
 from ragguard.errors import InvalidInputError, MissingExtraError
 
@@ -38,50 +39,41 @@ def worker(
     store: options.Store,
     knowledge_base: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            'JSON lines of {"id", "text"}, read once. Without it, an event\'s own passages.',
             "--knowledge-base",
             "-b",
-            help='JSON lines of {"id", "text"}, read once. Without it, an event\'s own passages.',
         ),
     ] = None,
-    once: Annotated[
-        bool, options.flag("--once", "Attribute what is pending now, then exit.")
-    ] = False,
+    once: Annotated[bool, flag("--once", "Attribute what is pending now, then exit.")] = False,
     lease: Annotated[
         float,
-        typer.Option(
-            min=1.0,
-            help="Seconds after which another worker takes up the event of one that was killed.",
+        option(
+            "Seconds after which another worker takes up the event of one that was killed.", min=1.0
         ),
     ] = 60.0,
     policy: Annotated[
         Literal["observe", "review", "auto"],
-        typer.Option(
-            help="What an attribution may do: nothing, propose, or quarantine within limits."
-        ),
+        option("What an attribution may do: nothing, propose, or quarantine within limits."),
     ] = "review",
     quorum: Annotated[
-        int, typer.Option(min=1, help="With auto: how many reporters must accuse a passage.")
+        int, option("With auto: how many reporters must accuse a passage.", min=1)
     ] = 1,
     answered_only: Annotated[
         bool,
-        options.flag(
-            "--answered-only", "Attribute only what `Guard.answered` recorded in the day before."
-        ),
+        flag("--answered-only", "Attribute only what `Guard.answered` recorded in the day before."),
     ] = False,
     alpha: options.Alpha = 0.01,
     calibration: options.Calibration = None,
     protected: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            'Only a person quarantines what has this "source" in its metadata; may be given again.',
             metavar="SOURCE",
-            help='Only a person quarantines what has this "source" in its metadata; may be given '
-            "again.",
         ),
     ] = None,
     trust: Annotated[
-        Path | None,
-        typer.Option(help="JSON file of whom your guards trust; in place of --protected."),
+        Path | None, option("JSON file of whom your guards trust; in place of --protected.")
     ] = None,
     tenant: options.EveryTenant = None,
     as_json: options.AsJson = False,
@@ -211,21 +203,16 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
 
 def review(
     store: options.Store,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port; 0 takes one that is free.")
-    ] = 8787,
+    host: Annotated[str, option("The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("The port; 0 takes one that is free.", min=0, max=65535)] = 8787,
     served_as: Annotated[
-        list[str] | None,
-        typer.Option(help="A name that a proxy serves it under; may be given again."),
+        list[str] | None, option("A name that a proxy serves it under; may be given again.")
     ] = None,
     user_header: Annotated[
-        str | None,
-        typer.Option(help="Take who asks from this header, which a trusted proxy sets."),
+        str | None, option("Take who asks from this header, which a trusted proxy sets.")
     ] = None,
     trusted_proxy: Annotated[
-        list[str] | None,
-        typer.Option(help="An address or network of that proxy; may be given again."),
+        list[str] | None, option("An address or network of that proxy; may be given again.")
     ] = None,
     alpha: options.Alpha = 0.01,
     calibration: options.Calibration = None,
