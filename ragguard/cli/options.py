@@ -42,31 +42,23 @@ Store = Annotated[
     str,
     optional_store("The audit store: a path, sqlite:///path or postgresql://user@host/database."),
 ]
-Tenant = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Whose; else the default tenant's.")
-]
+Tenant = Annotated[str | None, option("Whose; else the default tenant's.", metavar="NAME")]
 EveryTenant = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Only this tenant's; else those of all.")
+    str | None, option("Only this tenant's; else those of all.", metavar="NAME")
 ]
-Actor = Annotated[
-    str | None, typer.Option(help="Who decides this, for the audit; else your login name.")
-]
+Actor = Annotated[str | None, option("Who decides this, for the audit; else your login name.")]
 AsJson = Annotated[bool, flag("--json", "Write JSON to stdout, nothing else.")]
-Alpha = Annotated[float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")]
+Alpha = Annotated[float, option("Share of clean queries that it may touch, in (0, 1).")]
 MarkAlpha = Annotated[
-    float | None,
-    typer.Option(help="Share in which passages may be marked or dropped; 5 alpha by default."),
+    float | None, option("Share in which passages may be marked or dropped; 5 alpha by default.")
 ]
 Strategy = Annotated[
-    Literal["auto", "clustering", "concentration"],
-    typer.Option(help="How attacked passages are told apart."),
+    Literal["auto", "clustering", "concentration"], option("How attacked passages are told apart.")
 ]
 Calibration = Annotated[
-    Path | None, typer.Option(help="What `ragguard calibrate` wrote; else the shipped one.")
+    Path | None, option("What `ragguard calibrate` wrote; else the shipped one.")
 ]
-K = Annotated[
-    int | None, typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve.")
-]
+K = Annotated[int | None, option("Passages wanted per query; those beyond are a reserve.", min=1)]
 
 
 def require_not_blank(*given: tuple[str, str]) -> None:

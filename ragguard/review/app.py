@@ -134,7 +134,7 @@ class _Site:
     async def _decide(self, request: Request, person: Person) -> Response:
         visit = self._visit(person, {}, await form_of(request))
         if not self._access.form_holds(person, visit.filled("form")):
-            return self._refused(request, person)
+            return _refused()
         done, count = await run_in_threadpool(decide, visit)
         back = visit.filled("back")
         back = back if back.partition("?")[0] in _PAGES else "/"
@@ -177,7 +177,7 @@ class _Site:
     async def _logout(self, request: Request, person: Person) -> Response:
         form = await form_of(request)
         if not self._access.form_holds(person, first(form, "form")):
-            return self._refused(request, person)
+            return _refused()
         self._access.leave(person)
         response = RedirectResponse("/login", 303)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
@@ -204,13 +204,6 @@ class _Site:
         )
         return Response(body, media_type="text/html")
 
-    def _refused(self, request: Request, person: Person) -> Response:
-        words = "The form is not of your session, and nothing was changed. Load the page again."
-        visit = self._visit(person, {})
-        response = self._shown(request, visit, "error", title="Refused", words=words)
-        response.status_code = 403
-        return response
-
     def _closed(self, words: str = "", status: int = 401, wait: float = 0.0) -> Response:
         body = rendered("login.html", title="Log in", words=words, owner=self._owner)
         headers = {"retry-after": str(ceil(wait))} if wait else None
@@ -230,6 +223,11 @@ def _defect(request: Request, error: Exception) -> Response:  # noqa: ARG001
 
 def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
     return _error("Not found", "There is no such page.", 404)
+
+
+def _refused() -> Response:
+    words = "The form is not of your session, and nothing was changed. Load the page again."
+    return _error("Refused", words, 403)
 
 
 def _error(title: str, words: str, status: int) -> Response:
