@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def option(help: str, *names: str, **settings: Any) -> Any:
-    """Return an option that takes a value, for `Annotated`; unless named as its parameter is."""
+    """Return an option with a value, for `Annotated`; without `names` it has its parameter's."""
     return typer.Option(*names, help=help, **settings)
 
 

@@ -177,7 +177,7 @@ def _finalized(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _line(text: str | None, limit: int = 120) -> str:
+def _line(text: str | None, limit: int) -> str:
     """Return how a text begins, on one line."""
     line = printable((text or "")[: 4 * limit])
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
