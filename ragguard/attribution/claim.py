@@ -58,7 +58,7 @@ LEADING = re.compile(r"\d[%\"')]*$|['\u2019]s$")
 LONGEST_BRIDGE = 2  # function words between two pieces of one phrase
 COMMON_STEMS = STOP_STEMS | {stem(word) for word in _FRAME}
 """Stems of words that are in every text, and of those in which answers are given."""
-SIGNS = ".,;:!?\"'()"  # around a letter
+PUNCTUATION = ".,;:!?\"'()"  # around a letter
 _LETTERS = frozenset("BCDEFGHJKLMNOPQRSTUVWXYZ")  # "A" and "I" are words
 
 
@@ -90,7 +90,7 @@ def claim(query: str, response: str) -> str:
 
     named = where(lambda piece, _: any(c.isupper() or c.isdigit() for c in piece))
     new = where(lambda _, found: found - known - POLARITY)
-    letter = where(lambda piece, found: piece.strip(SIGNS) in _LETTERS and not found <= asked)
+    letter = where(lambda piece, found: piece.strip(PUNCTUATION) in _LETTERS and not found <= asked)
     polar = where(lambda _, found: found & POLARITY)
     telling = where(lambda _, found: found - common)
     # Further on, "no" may only deny what nobody claims: "no other source mentions it".

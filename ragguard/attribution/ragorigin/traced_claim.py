@@ -3,8 +3,8 @@
 1. The answer in it (`ragguard.attribution.answer`).
 2. All of it: who plants a passage may word what it has a model say, and so hide a claim behind
    another answer.
-3. Of the `claims` of a long answer the one that those passages state most, or the short answer if
-   they state it enough: above `_STATED`, by
+3. Of the `atomic_claims` of a long answer the one that those passages state most, or the short
+   answer if they state it enough: above `_STATED`, by
 
        weight of the claim * sum of the support of those read / (1 + others that state it / 5)
 
@@ -27,7 +27,7 @@ from itertools import islice
 from math import comb
 
 from ragguard.attribution.answer import answer_of, as_text
-from ragguard.attribution.claims import claims
+from ragguard.attribution.atomic_claims import atomic_claims
 from ragguard.attribution.ragorigin.support import (
     MIN_SUPPORT,
     STATING_GAIN,
@@ -64,7 +64,7 @@ def meter_of(
         if whole.reproduces(read):
             return whole
     text = as_text(response)
-    each = {answer: 1.0} if len(tokenize(text)) < _LONG else claims(query, text)
+    each = {answer: 1.0} if len(tokenize(text)) < _LONG else atomic_claims(query, text)
     ends = ([both_ends(one.text, MAX_CHARS) for one in some] for some in (read, others))
     stated = most_stated(query, each, *ends)
     return SupportMeter(proxy, query, stated[0], least_coverage=stated[1]) if stated else meter
@@ -84,11 +84,10 @@ def most_stated(
         if not explains(support):
             continue
         counted = support * (1.0 + (meter.carried(read) >= VERBATIM_GAIN))
-        value = weight * float(counted[support >= MIN_SUPPORT].sum())
+        beside = float((meter.support(others) >= MIN_SUPPORT).sum())
+        value = weight * float(counted[support >= MIN_SUPPORT].sum()) / (1.0 + beside / 5.0)
         if value > best:
-            value /= 1.0 + float((meter.support(others) >= MIN_SUPPORT).sum()) / 5.0
-            if value > best:
-                best, chosen = value, (said, least)
+            best, chosen = value, (said, least)
     return chosen
 
 

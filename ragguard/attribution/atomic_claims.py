@@ -1,4 +1,4 @@
-"""Claims: what a response says, one by one, and how likely each of it is the answer.
+"""Atomic claims: what a response says, one by one, and how likely each of it is the answer.
 
     weight = kind * (1 + repeated) / 2,    in (0, 1]
 
@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from itertools import compress
 
-from ragguard.attribution.claim import COMMON_STEMS, LEADING, LONGEST_BRIDGE, POLARITY, SIGNS
+from ragguard.attribution.claim import COMMON_STEMS, LEADING, LONGEST_BRIDGE, POLARITY, PUNCTUATION
 from ragguard.attribution.coverage import STOP_STEMS, Question
 from ragguard.inline.query_form import ASKING_VERBS
 from ragguard.stems import stems, tokenize
@@ -29,7 +29,7 @@ from ragguard.text import sentences
 
 # Chosen on one half of the answers of `benchmarks.worded`.
 _WORDS, _LAST = 0.6, 0.5
-_AROUND = f"{SIGNS}*_\u2018\u2019\u201c\u201d"
+_AROUND = f"{PUNCTUATION}*_\u2018\u2019\u201c\u201d"
 _ENDS = ",;:"  # of a run
 _WITHIN = STOP_STEMS - {"or"}
 _DECIDED = re.compile(  # "yes" and "no" by themselves, but not "no other source"
@@ -37,12 +37,13 @@ _DECIDED = re.compile(  # "yes" and "no" by themselves, but not "no other source
 )
 
 
-def claims(query: str, text: str) -> dict[str, float]:
+def atomic_claims(query: str, text: str) -> dict[str, float]:
     """Return what a text says one by one, and how likely each is the answer, the likeliest first.
 
-    >>> claims("Who led the survey?", "The survey was led by Ada Crane. It was held in June 1921.")
+    >>> said = "The survey was led by Ada Crane. It was held in June 1921."
+    >>> atomic_claims("Who led the survey?", said)
     {'Ada Crane': 1.0, 'June 1921': 0.75}
-    >>> claims("Is the bridge open?", "It was built in 1921. So yes, it is open.")
+    >>> atomic_claims("Is the bridge open?", "It was built in 1921. So yes, it is open.")
     {'yes': 1.0}
     """
     asked = tokenize(query)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragguard import Passage
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.claims import claims
+from ragguard.attribution.atomic_claims import atomic_claims
 from ragguard.attribution.ragorigin.traced_claim import meter_of, most_stated
 from ragguard.proxy import LexicalProxy
 from ragguard.text import MAX_CHARS
@@ -80,14 +80,14 @@ def test_what_nobody_taught_is_nobodys_though_pages_state_what_is_told_beside_it
     ],
 )
 def test_by_hand(query, text, expected):
-    found = claims(query, text)
+    found = atomic_claims(query, text)
     assert list(found) == list(expected)
     if isinstance(expected, dict):
         assert found == pytest.approx(expected, abs=0.01)
 
 
 def stated(told, read, others=()):
-    found = most_stated(QUESTION, claims(QUESTION, told), read, others)
+    found = most_stated(QUESTION, atomic_claims(QUESTION, told), read, others)
     return found and found[0]
 
 
@@ -152,7 +152,7 @@ def test_what_those_read_state_and_no_other_needs_few_words_of_the_question():
 
 @given(st.text(max_size=60), st.text(max_size=200))
 def test_claims_are_made_of_the_text_and_weigh_at_most_one(query, text):
-    found = claims(query, text)
+    found = atomic_claims(query, text)
     assert all(0.0 < weight <= 1.0 for weight in found.values())
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert all(claim in " ".join(text.split()) for claim in found)
