@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ragguard.errors import CalibrationError, InvalidInputError
 
 SIGNS = ("manner", "answered", "gibberish", "injection", "hidden")
-"""What is judged of a passage."""
+"""What is judged of a passage, in the order of the columns of its profile."""
 
 _FORMAT = 1
 _TAIL = 0.05  # of the passages, whose signs are kept

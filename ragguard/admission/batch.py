@@ -20,8 +20,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.admission.base import Base, Floats
-from ragguard.admission.profile import PROFILE, edges, profiles
+from ragguard.admission.base import SIGNS, Base, Floats
+from ragguard.admission.profile import edges, profiles
 from ragguard.inline.fingerprints import MOST, fingerprints
 from ragguard.passage import Passage
 from ragguard.text import MAX_CHARS, both_ends
@@ -30,7 +30,7 @@ from ragguard.text.html import strip_markup
 Sketches = NDArray[np.uint32]
 
 _MOST_BURST = 3.0  # doublings
-_AT = {name: column for column, name in enumerate(PROFILE)}
+_AT = {name: column for column, name in enumerate(SIGNS)}
 _NONE = np.uint32(2**32 - 1)  # where a text has fewer fingerprints
 _COPY = 0.4  # of the fingerprints of the shorter text
 _BANDS = 4
@@ -42,7 +42,7 @@ class Batch:
     """Passages that are judged together."""
 
     ids: list[str]  # of n passages
-    profile: NDArray[np.float32]  # of shape (n, len(PROFILE))
+    profile: NDArray[np.float32]  # of shape (n, len(SIGNS))
     edges: NDArray[np.uint64]  # of shape (n, 2): hashes of how each begins and ends
     sketches: Sketches  # of shape (n, s): the lowest fingerprints of each
 

@@ -18,15 +18,13 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.admission.base import SIGNS
 from ragguard.inline.features.gibberish import gibberish_of, is_english
 from ragguard.inline.features.manner import MannerModel, shipped
 from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK, TELLING
 from ragguard.inline.tokens import TokenizedPassage, leading_label, tokenize_passages
 from ragguard.text import MAX_CHARS, STOP_WORDS, both_ends, tokens
 from ragguard.text.html import strip_markup
-
-PROFILE = ("manner", "answered", "gibberish", "injection", "hidden")
-"""The columns of `profiles`."""
 
 _FOREIGN = -np.inf  # the manner of what is not in English: the model says nothing of it
 
@@ -50,13 +48,13 @@ def profiles(texts: Sequence[str], model: MannerModel | None = None) -> NDArray[
     """Read n passages, of very long ones both ends, by a model of manner (None: the shipped one).
 
     Returns:
-        float32 array of shape (n, len(PROFILE)): how clearly each is written as planted passages
-        are, in nats, or -inf if it is not in English; how much of a question it answers itself, in
-        [0, 1]; how odd its oddest run of words is, in [0, 1); how clearly it speaks to a language
-        model, in [0, 1]; and how many places hide something.
+        float32 array of shape (n, 5), columns as in `SIGNS`: how clearly each is written as planted
+        passages are, in nats, or -inf if it is not in English; how much of a question it answers
+        itself, in [0, 1]; how odd its oddest run of words is, in [0, 1); how clearly it speaks to a
+        language model, in [0, 1]; and how many places hide something.
     """
     rows = [_profile(one, model or shipped()) for one in tokenize_passages(texts)]
-    return np.array(rows, np.float32).reshape(-1, len(PROFILE))
+    return np.array(rows, np.float32).reshape(-1, len(SIGNS))
 
 
 def _profile(passage: TokenizedPassage, model: MannerModel) -> tuple[float, ...]:
