@@ -48,14 +48,14 @@ def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, list[Passage]]
 
 
 @contextmanager
-def foreign(name: str) -> Iterator[None]:
-    """Raise `InvalidInputError` for whatever the argument `name` raises while it is used here."""
+def foreign(name: str, kind: type[RagguardError] = InvalidInputError) -> Iterator[None]:
+    """Raise an error of `kind` for whatever the argument `name` raises while it is used here."""
     try:
         yield
     except RagguardError:
         raise
     except Exception as error:
-        raise InvalidInputError(
+        raise kind(
             f"{name} raised {type(error).__name__} ({error}); use it by itself to see why"
         ) from error
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from ragguard.arguments import require_not_blank
+from ragguard.arguments import foreign, require_not_blank
 from ragguard.attribution.result import Retrieve
-from ragguard.errors import InvalidInputError, RagguardError, RetrievalError
+from ragguard.errors import InvalidInputError, RetrievalError
 from ragguard.knowledge.chroma import ChromaCollection
 from ragguard.knowledge.faiss import FaissIndex, Texts
 from ragguard.knowledge.langchain import LangChainStore
@@ -30,7 +30,7 @@ def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None
 
     An asynchronous source is awaited on a loop of its own. Where the source answers anything but a
     sequence of str and `Passage` the search raises `InvalidInputError`, and where it raises,
-    `RetrievalError`. No search fetches more than `MAX_LIMIT` passages.
+    `RetrievalError`.
 
     Args:
         source: A LangChain vector store or retriever, a LlamaIndex index or retriever, a Chroma
@@ -137,15 +137,9 @@ class _Search:
             found += page
         return found[:limit]
 
+    @foreign("retrieve", RetrievalError)
     def _page(self, query: str, limit: int, **options: int) -> list[Passage]:
-        try:
-            return _passages(self.search(query, limit, **options))
-        except RagguardError:
-            raise
-        except Exception as error:  # whatever the knowledge base raises
-            raise RetrievalError(
-                f"retrieve raised {type(error).__name__} ({error}); call it yourself to see why"
-            ) from error
+        return _passages(self.search(query, limit, **options))
 
 
 def _passages(answer: Any) -> list[Passage]:

@@ -18,13 +18,14 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import foreign
 from ragguard.attribution.claim import claim, only_decides
 from ragguard.attribution.coverage import statement_coverage
 from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN, is_specific
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
-from ragguard.errors import ProxyError, RagguardError
+from ragguard.errors import ProxyError
 from ragguard.passage import Passage
-from ragguard.proxy.base import Proxy, Scores, gain_power
+from ragguard.proxy.base import Proxy, gain_power
 
 # Chosen, as is the power in `passage_support`, on one half of the benchmark's records.
 MIN_SUPPORT = 0.3
@@ -149,7 +150,9 @@ class SupportMeter:
         wanted = dict.fromkeys(("", self._stated, self._query, *texts))
         missing = [text for text in wanted if text not in self._rows]
         if missing:
-            found = self._scored(missing)
+            name = type(self._proxy).__name__
+            with foreign(name, ProxyError):
+                found = self._proxy.score(missing, self._query, self.claim)
             with suppress(AttributeError, TypeError, ValueError):
                 columns = found.semantic_correlation, found.generation_influence
                 rows = np.stack([np.asarray(one, np.float64) for one in columns], axis=1)
@@ -157,21 +160,10 @@ class SupportMeter:
                     self._rows |= dict(zip(missing, rows.tolist(), strict=True))
             if missing[0] not in self._rows:
                 raise ProxyError(
-                    f"{type(self._proxy).__name__} must return Scores, finite and of shape "
+                    f"{name} must return Scores, finite and of shape "
                     f"({len(missing)},) for {len(missing)} contexts; check its model"
                 )
         return np.array([self._rows[text] for text in texts]).reshape(-1, 2).T
-
-    def _scored(self, texts: Sequence[str]) -> Scores:
-        try:
-            return self._proxy.score(texts, self._query, self.claim)
-        except RagguardError:
-            raise
-        except Exception as error:  # whatever a proxy of one's own raises
-            raise ProxyError(
-                f"{type(self._proxy).__name__} failed ({type(error).__name__}: {error}); "
-                "check its model"
-            ) from error
 
     def support(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return each text's support of the response, float64 array of shape (len(texts),).
