@@ -21,9 +21,7 @@ from ragguard.text.html import strip_markdown, strip_markup
 from ragguard.text.records import field_of
 
 _MOST = 10_000  # characters of a response that is read so; what a person reads is shorter
-_FIELDS = (
-    *("final_answer", "answer", "response", "result", "output", "action_input", "text", "content"),
-)
+_FIELDS = tuple("final_answer answer response result output action_input text content".split())
 
 _FILE = resources.files("ragguard.attribution") / "answer_words.json"
 _LANGUAGES = json.loads(_FILE.read_text(encoding="utf-8"))
@@ -68,7 +66,7 @@ _ASKED = re.compile(
     r"^[^\w\n]*(?:q|query|question|you asked)\s?[:\uff1a].*\n", re.IGNORECASE | re.MULTILINE
 )
 _SPEAKER = re.compile(
-    r"""(?:[-*\u2022]\s|1[.)]\s)?
+    r"""\A(?:[-*\u2022]\s|1[.)]\s)?
     (?:\W{0,3}(?:\d[\d:.TZ/ -]{3,30}\W{1,3})?(?:ai|assistant|bot|chatbot|model)\s?:\s)?\s*""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -118,8 +116,7 @@ def answer_of(response: str, query: str = "") -> str:
     """
     if len(response) > _MOST:
         return response
-    text = as_text(response)
-    text = _labelled(text[_end(_SPEAKER.match(text)) :])
+    text = _labelled(_SPEAKER.sub("", as_text(response), count=1))
     said = _first("\n".join(map(_without_courtesy, text.split("\n"))).strip())
     answer = _ACCORDING.sub("", said).strip() or text.strip()
     return response if not answer or (query and tokenize(answer) == tokenize(query)) else answer
@@ -141,7 +138,12 @@ def as_text(response: str) -> str:
 
 
 def _without_courtesy(line: str) -> str:
-    return " ".join([one for one in sentences(line) if not _is_courtesy(one)])
+    """Return a line without its courtesies and questions."""
+    return " ".join(
+        one
+        for one in sentences(line)
+        if not one.rstrip().endswith(("?", "\uff1f")) and not _COURTEOUS.match(one)
+    )
 
 
 def _without_tag(tag: re.Match[str]) -> str:
@@ -167,11 +169,3 @@ def _first(text: str) -> str:
         if not (_META.match(line) or (later and _NO_SENTENCE.match(line))):
             said.append(line)
     return "\n".join(said)
-
-
-def _end(found: re.Match[str] | None) -> int:
-    return found.end() if found else 0
-
-
-def _is_courtesy(sentence: str) -> bool:
-    return sentence.rstrip().endswith(("?", "\uff1f")) or _COURTEOUS.match(sentence) is not None

@@ -23,7 +23,7 @@ from typing import IO, Any
 from ragguard.arguments import require_positive
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.attribution.search import search_of
-from ragguard.errors import InvalidInputError, RagguardError
+from ragguard.errors import InvalidInputError, RagguardError, RetrievalError
 from ragguard.fork import follow_forks
 from ragguard.passage import Passage
 
@@ -194,10 +194,6 @@ def _end(child: _Child, parent: int) -> None:
 _NICE = 5  # what serves queries goes first
 
 
-class _Stopped(Exception):  # noqa: N818 - no error: the parent's retriever has raised one
-    pass
-
-
 def _serve(make: str) -> None:
     """Attribute, in the child, what comes in from the parent until nothing more does."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -209,7 +205,7 @@ def _serve(make: str) -> None:
         _send(answers, ("retrieve", (query, limit)))
         found: list[Passage] | None = _received(requests)
         if found is None:
-            raise _Stopped
+            raise RetrievalError("the search of the parent failed, which knows why")
         return found
 
     module, _, name = make.partition(":")
@@ -224,8 +220,6 @@ def _serve(make: str) -> None:
             if attributor is None:
                 attributor = getattr(importlib.import_module(module), name)()
             answer = "done", attributor.attribute(query, response, retrieve)
-        except _Stopped:
-            answer = "stopped", None
         except Exception as error:  # told to the parent, where it counts as a failed attempt
             answer = "failed", (type(error).__name__, str(error))
         _send(answers, answer)

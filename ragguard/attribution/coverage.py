@@ -23,12 +23,10 @@ STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
 
 
 def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
-    """Return how much of the question each passage speaks of, in [0, 1].
+    """Return the coverage of the question by each passage, float64 (len(passages),), in [0, 1].
 
-    The share of the query's content words that occur in the passage (as `stems`), each weighted by
-    its surprise (-log of its probability in the language). Words of the claim do not count: they
-    are what the question asks for. A query without content words is covered by everything. float64
-    array of shape (len(passages),).
+    Words of the claim do not count: they are what the question asks for. A query without content
+    words is covered by everything.
     """
     asked, claiming, *read = stems_of([query, claimed, *passages])
     question = Question(asked, claiming)

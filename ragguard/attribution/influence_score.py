@@ -2,7 +2,9 @@
 
     IS_i = H_S(Y | all passages) - H_S(Y | passage i),    H_S = -sum_c p_c log2 p_c
 
-H_S is the semantic entropy: over how many meanings c the sampled answers Y spread.
+H_S is the semantic entropy: over how many meanings c the sampled answers Y spread. The sign is the
+paper's: a passage that makes the model sure of one answer, beside others that say something else,
+scores high.
 
 Source: "Quantifying Document Impact in RAG-LLMs" (anonymous submission), Equations 4 to 6 and
 section 4; for semantic entropy Kuhn et al., "Semantic Uncertainty" (arXiv 2302.09664).
@@ -32,12 +34,10 @@ _NEGATIONS = frozenset({"no", "not", "nor", "cannot"})
 
 
 class InfluenceScore(LLMAttributor):
-    """Attribution by semantic entropy: IS_i = H_S(Y | all passages) - H_S(Y | passage i) (Eq. 6).
+    """Attribution by semantic entropy.
 
-    The sign is the paper's: a passage that makes the model sure of one answer, beside others that
-    say something else, scores high. Of samples that refuse or say that the answer is unknown the
-    paper is silent: each counts as a meaning of its own (`abstentions_apart`), unless the response
-    does so too.
+    Of samples that refuse or say that the answer is unknown the paper is silent: each counts as a
+    meaning of its own (`abstentions_apart`), unless the response does so too.
 
     The paper ranks the passages and leaves the decision open, and the score does not know the
     reported response. So here a passage is responsible if at least half of the answers sampled
@@ -98,10 +98,7 @@ class InfluenceScore(LLMAttributor):
         with foreign("prompt"):
             prompts = [self._prompt(query, one) for one in contexts for _ in range(self._samples)]
         answers = yield prompts
-        groups = [
-            answers[start : start + self._samples]
-            for start in range(0, len(answers), self._samples)
-        ]
+        groups = np.array(answers, object).reshape(-1, self._samples).tolist()
         entropies = [self._entropy(query, response, group) for group in groups] or [0.0, 0.0]
         shares = [self._repeated(query, group, response) for group in groups]
         cause, reason = _cause(shares)

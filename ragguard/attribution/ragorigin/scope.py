@@ -91,8 +91,7 @@ class AnswerProbe:
         """Return True if `answer` makes the same claim as the response."""
         if self._judge is not None:
             verdict = self._judge.generate(agreement_prompt(self._query, answer, self._response))
-            agreed = read_agreement(verdict)
-            if agreed is not None:
+            if (agreed := read_agreement(verdict)) is not None:
                 return agreed
         return answers_agree(self._query, answer, self._response)
 
