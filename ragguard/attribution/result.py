@@ -94,8 +94,7 @@ class Attribution:
         and RS with n values each, `responsible`, n flags, and `finding`, the cause and the reason.
         """
         scores = [PassageScore(*row) for row in zip(scope, *columns, responsible, strict=True)]
-        ranked = sorted(scores, key=lambda score: -score.responsibility)
-        blamed = [score.passage for score in ranked if score.responsible]
+        blamed = _best_first(scores)
         return cls(query, response, method, blamed, scores, len(scores), *finding, details=details)
 
     @property
@@ -148,13 +147,17 @@ class Attribution:
             )
             for row in data["scores"]
         ]
-        disputed = data["cause"] == "disputed"
         return cls(
-            responsible=[one.passage for one in scores if one.responsible and not disputed],
+            responsible=[] if data["cause"] == "disputed" else _best_first(scores),
             scores=scores,
             details=data["details"],
             **{name: data[name] for name in _PLAIN},
         )
+
+
+def _best_first(scores: Sequence[PassageScore]) -> list[Passage]:
+    ranked = sorted(scores, key=lambda score: -score.responsibility)
+    return [score.passage for score in ranked if score.responsible]
 
 
 _SCORES = tuple(each.name for each in fields(PassageScore) if each.name != "passage")
