@@ -2,12 +2,14 @@
 
 import asyncio
 import gc
+import json
 
 import numpy as np
 import pytest
 
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
-from ragguard.errors import InvalidInputError
+from ragguard.attribution.result import Attribution
+from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
@@ -82,6 +84,30 @@ def test_a_knowledge_base_is_searched_as_its_method_is(make):
 
 
 @every_attributor
+def test_nothing_is_retrieved(make):
+    found = make().attribute(QUERY, LIE, lambda query, limit: [])
+    assert (found.cause, found.scope_size, found.scores) == ("unclear", 0, [])
+    assert found.details["calls"] == 0
+
+
+@every_attributor
+def test_goes_through_json_and_back(make):
+    found = make().attribute(QUERY, LIE, plain)
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    assert Attribution.from_dict(json.loads(text)) == found
+
+
+@every_attributor
+@pytest.mark.parametrize(("query", "response"), [("", "a"), (" ", "a"), ("q", "  "), (None, "a")])
+def test_blank_query_or_response(make, query, response):
+    said = f"{'response' if query == 'q' else 'query'} must be a str that is not blank"
+    with pytest.raises(InvalidInputError, match=said):
+        make().attribute(query, response, plain)
+    with pytest.raises(InvalidInputError, match=said):
+        asyncio.run(make().aattribute(query, response, plain))
+
+
+@every_attributor
 @pytest.mark.parametrize("bad", [None, 3, TEXTS, Base])
 def test_what_cannot_be_searched(make, bad):
     said = "retrieve must be a callable|instance of Base"
@@ -133,7 +159,7 @@ def test_top_k_is_a_whole_number(make, bad):
         (MAKERS[2], "samples"),
     ],
 )
-@pytest.mark.parametrize("bad", ["5", None, 1.5, True])
+@pytest.mark.parametrize("bad", ["5", None, 1.5, True, 0])
 def test_other_whole_numbers(make, name, bad):
     with pytest.raises(InvalidInputError, match=f"{name} must be a whole number"):
         make(**{name: bad})
@@ -157,6 +183,64 @@ def test_a_scope_smaller_than_k(make):
 def test_a_similarity_is_a_number(bad):
     with pytest.raises(InvalidInputError, match="similarity must be a number"):
         InfluenceScore(generate=answer, similarity=bad)
+
+
+every_model = pytest.mark.parametrize(
+    "make",
+    [
+        lambda model: RAGOrigin(generate=model),
+        lambda model: RAGForensics(judge=model),
+        lambda model: InfluenceScore(generate=model),
+    ],
+    ids=NAMES,
+)
+
+
+def broken(prompt):
+    raise ValueError("no key")
+
+
+@every_model
+@pytest.mark.parametrize(("model", "said"), [(broken, "no key"), (lambda prompt: "", "no text")])
+def test_a_model_that_fails_is_told(make, model, said):
+    with pytest.raises(GenerationError, match=said):
+        make(model).attribute(QUERY, LIE, plain)
+    with pytest.raises(GenerationError, match=said):
+        asyncio.run(make(model).aattribute(QUERY, LIE, plain))
+
+
+@every_model
+def test_a_model_must_be_one(make):
+    with pytest.raises(InvalidInputError, match="pass a callable"):
+        make("gpt")
+
+
+every_function = pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (MAKERS[1], "prompt"),
+        (MAKERS[1], "read"),
+        (MAKERS[2], "prompt"),
+        (MAKERS[2], "equivalent"),
+    ],
+)
+
+
+@every_function
+def test_functions_must_be_callable(make, name):
+    with pytest.raises(InvalidInputError, match=f"{name} must be callable, not int"):
+        make(**{name: 5})
+    with pytest.raises(InvalidInputError, match=f"{name} must be no coroutine function"):
+        make(**{name: asyncio.sleep})
+
+
+@every_function
+def test_what_a_function_raises_is_told(make, name):
+    finder = make(**{name: lambda *_: {}["gone"]})
+    with pytest.raises(InvalidInputError, match=f"{name} raised KeyError \\('gone'\\)"):
+        finder.attribute(QUERY, LIE, plain)
+    with pytest.raises(InvalidInputError, match=f"{name} raised KeyError"):
+        asyncio.run(finder.aattribute(QUERY, LIE, plain))
 
 
 @pytest.mark.parametrize("bad", [3, LexicalProxy, lambda contexts: contexts])

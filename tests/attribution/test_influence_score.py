@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import threading
 from collections import Counter, defaultdict
 
@@ -10,8 +9,7 @@ import pytest
 
 from ragguard.attribution.influence_score import InfluenceScore
 from ragguard.attribution.prompts import short_answer_prompt
-from ragguard.attribution.result import Attribution
-from ragguard.errors import GenerationError, InvalidInputError
+from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
 QUERY = "In which year was the Tarn Vale lighthouse first lit?"
@@ -124,11 +122,6 @@ class TestInfluenceScore:
         assert result.cause == "unclear"
         assert result.responsible == []
 
-    def test_nothing_is_retrieved(self):
-        result = InfluenceScore(generate=Generator()).attribute(QUERY, RESPONSE, retrieve_from())
-        assert (result.cause, result.scope_size, result.scores) == ("unclear", 0, [])
-        assert result.details["calls"] == 0
-
     def test_an_equivalence_replaces_the_embedder(self):
         # In turn for each prompt: several are asked at once, in any order.
         answers = defaultdict(lambda: itertools.cycle(["nineteen eleven", "1911"]))
@@ -149,14 +142,6 @@ class TestInfluenceScore:
         assert apart.details["entropy_alone"][0] == 1.0
         assert joined.details["entropy_alone"][0] == 0.0
         assert joined.details["repeats_alone"][0] == 1.0
-
-    def test_goes_through_json_and_back(self):
-        result = InfluenceScore(generate=Generator()).attribute(
-            QUERY, RESPONSE, retrieve_from(POISON, GENUINE, OFF_TOPIC)
-        )
-        assert result.responsible
-        text = json.dumps(result.to_dict(), allow_nan=False)
-        assert Attribution.from_dict(json.loads(text)) == result
 
     @pytest.mark.parametrize("texts", [(POISON, GENUINE, OFF_TOPIC), ("1911 or 1874",), ()])
     async def test_async_gives_the_same_answer(self, chat_server, texts):
@@ -192,38 +177,11 @@ class TestInfluenceScore:
 class TestBadInput:
     @pytest.mark.parametrize(
         "options",
-        [{"samples": 1}, {"top_k": 0}, {"concurrency": 0}, {"similarity": 0.0}, {"similarity": 2}],
+        [{"samples": 1}, {"similarity": 0.0}, {"similarity": 2}],
     )
     def test_numbers_out_of_range(self, options):
         with pytest.raises(InvalidInputError):
             InfluenceScore(generate=str.upper, **options)
-
-    @pytest.mark.parametrize("name", ["prompt", "equivalent"])
-    def test_functions_must_be_callable(self, name):
-        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not int"):
-            InfluenceScore(generate=str.upper, **{name: 5})
-        with pytest.raises(InvalidInputError, match=f"{name} must be no coroutine function"):
-            InfluenceScore(generate=str.upper, **{name: asyncio.sleep})
-
-    @pytest.mark.parametrize("name", ["prompt", "equivalent"])
-    async def test_what_a_function_raises_is_told(self, name):
-        finder = InfluenceScore(generate=str.upper, **{name: lambda *_: {}["gone"]})
-        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError \\('gone'\\)"):
-            finder.attribute(QUERY, RESPONSE, retrieve_from(POISON))
-        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError"):
-            await finder.aattribute(QUERY, RESPONSE, retrieve_from(POISON))
-
-    async def test_blank_query(self):
-        method = InfluenceScore(generate=str.upper)
-        with pytest.raises(InvalidInputError, match="query"):
-            method.attribute(" ", RESPONSE, retrieve_from(POISON))
-        with pytest.raises(InvalidInputError, match="query"):
-            await method.aattribute(" ", RESPONSE, retrieve_from(POISON))
-
-    async def test_a_silent_generator(self):
-        method = InfluenceScore(generate=lambda prompt: "")
-        with pytest.raises(GenerationError, match="no text"):
-            await method.aattribute(QUERY, RESPONSE, retrieve_from(POISON))
 
     def test_lone_surrogates_can_be_sent(self):
         short_answer_prompt("q\ud800", ["p\udfff"]).encode("utf-8")

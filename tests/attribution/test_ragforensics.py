@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import threading
 
@@ -11,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution.ragforensics import RAGForensics, judgement_prompt, read_label
-from ragguard.attribution.result import Attribution
-from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.passage import Passage
 
 QUERY = "In which year was the Tarn Vale lighthouse first lit?"
@@ -82,11 +79,6 @@ class TestSearch:
         assert result.scope_size == 4
         assert result.details["complete"] is False
 
-    def test_nothing_is_retrieved(self):
-        result = RAGForensics(judge=honest_judge).attribute(QUERY, RESPONSE, KnowledgeBase([]))
-        assert (result.cause, result.scope_size, result.scores) == ("unclear", 0, [])
-        assert result.details["calls"] == 0
-
     def test_repeated_texts_are_judged_once_and_all_held_responsible(self):
         copies = [Passage(POISON[0], id=f"copy-{n}") for n in range(4)]
         base = KnowledgeBase([*copies, *BENIGN])
@@ -137,12 +129,6 @@ class TestResult:
         assert {(s.semantic_correlation, s.generation_influence) for s in result.scores} == {
             (0.0, 0.0)
         }
-
-    def test_goes_through_json_and_back(self):
-        base = KnowledgeBase([POISON[0], *BENIGN])
-        result = RAGForensics(judge=honest_judge).attribute(QUERY, RESPONSE, base)
-        text = json.dumps(result.to_dict(), allow_nan=False)
-        assert Attribution.from_dict(json.loads(text)) == result
 
     def test_embedding_similarity_uses_the_callers_embedder_and_the_passages_vectors(self):
         class Axes:
@@ -215,54 +201,6 @@ class TestResult:
         await RAGForensics(judge=judge, top_k=1).aattribute(QUERY, RESPONSE, retrieve)
         assert threads
         assert loop_thread not in threads
-
-
-class TestBadInput:
-    @pytest.mark.parametrize(("query", "response"), [("", "a"), ("q", "  "), (None, "a")])
-    async def test_blank_query_or_response(self, query, response):
-        finder = RAGForensics(judge=honest_judge)
-        with pytest.raises(InvalidInputError, match="blank"):
-            finder.attribute(query, response, KnowledgeBase(BENIGN))
-        with pytest.raises(InvalidInputError, match="blank"):
-            await finder.aattribute(query, response, KnowledgeBase(BENIGN))
-
-    @pytest.mark.parametrize("name", ["prompt", "read"])
-    def test_functions_must_be_callable(self, name):
-        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not str"):
-            RAGForensics(judge=honest_judge, **{name: "yes"})
-
-    @pytest.mark.parametrize("name", ["prompt", "read"])
-    async def test_what_a_function_raises_is_told(self, name):
-        finder = RAGForensics(judge=honest_judge, **{name: lambda *_: {}["gone"]})
-        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError \\('gone'\\)"):
-            finder.attribute(QUERY, RESPONSE, KnowledgeBase(BENIGN))
-        with pytest.raises(InvalidInputError, match=f"{name} raised KeyError"):
-            await finder.aattribute(QUERY, RESPONSE, KnowledgeBase(BENIGN))
-
-    def test_retrieve_must_be_callable(self):
-        with pytest.raises(InvalidInputError, match="retrieve"):
-            RAGForensics(judge=honest_judge).attribute(QUERY, RESPONSE, BENIGN)  # type: ignore[arg-type]
-
-    @pytest.mark.parametrize(
-        "options", [{"top_k": 0}, {"concurrency": 0}, {"top_k": 5, "max_scope": 4}]
-    )
-    def test_numbers_out_of_range(self, options):
-        with pytest.raises(InvalidInputError):
-            RAGForensics(judge=honest_judge, **options)
-
-    def test_a_judge_must_be_a_model(self):
-        with pytest.raises(InvalidInputError):
-            RAGForensics(judge="gpt")
-
-    async def test_a_failing_judge(self):
-        def judge(prompt):
-            raise ValueError("no key")
-
-        finder = RAGForensics(judge=judge)
-        with pytest.raises(GenerationError, match="no key"):
-            await asyncio.to_thread(finder.attribute, QUERY, RESPONSE, KnowledgeBase(BENIGN))
-        with pytest.raises(GenerationError, match="no key"):
-            await finder.aattribute(QUERY, RESPONSE, KnowledgeBase(BENIGN))
 
 
 class TestPrompt:

@@ -5,9 +5,9 @@ import asyncio
 import numpy as np
 import pytest
 
-from ragguard.attribution import Attribution, RAGOrigin
+from ragguard.attribution import RAGOrigin
 from ragguard.embedding import HashedEmbedder
-from ragguard.errors import EmbeddingError, GenerationError, InvalidInputError
+from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.passage import Passage
 
 QUESTION = "Who designed the Halden bridge?"
@@ -175,15 +175,6 @@ def test_async_gives_the_same_answer():
     )
 
 
-def test_survives_a_round_trip_through_json():
-    import json
-
-    attribution = RAGOrigin().attribute(QUESTION, LIE, retriever(BENIGN + POISON))
-    assert Attribution.from_dict(json.loads(json.dumps(attribution.to_dict()))).scores[
-        0
-    ].passage.text == (attribution.scores[0].passage.text)
-
-
 class Fixed:
     """An embedder of two dimensions that puts the query at (1, 0)."""
 
@@ -293,14 +284,6 @@ def test_the_judge_is_asked_and_counted():
     assert attribution.details["calls"] == 2 * len(asked)
 
 
-def test_a_failing_model_is_told():
-    def broken(prompt):
-        raise ValueError("no key")
-
-    with pytest.raises(GenerationError, match="no key"):
-        RAGOrigin(generate=broken).attribute(QUESTION, LIE, retriever(BENIGN))
-
-
 @pytest.mark.parametrize(
     "text", ["\ud800\udfff \x00 bridge", "橋は" * 2000, "word " * 200_000, "\u200b", "🙂" * 500]
 )
@@ -321,23 +304,9 @@ def test_a_question_in_a_script_without_spaces():
     assert found(attribution) == set(poison)
 
 
-@pytest.mark.parametrize(("query", "response"), [("", "x"), ("x", "  "), (None, "x")])
-def test_blank_events_are_refused(query, response):
-    with pytest.raises(InvalidInputError):
-        RAGOrigin().attribute(query, response, retriever(BENIGN))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"top_k": 0}, "top_k"),
-        ({"max_scope": 3}, "max_scope"),
-        ({"judge": str}, "generate"),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments, said):
-    with pytest.raises(InvalidInputError, match=said):
-        RAGOrigin(**arguments)
+def test_a_judge_needs_answers_to_compare():
+    with pytest.raises(InvalidInputError, match="generate"):
+        RAGOrigin(judge=str)
 
 
 def test_a_broken_embedder_is_told():
