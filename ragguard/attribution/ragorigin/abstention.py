@@ -7,6 +7,7 @@ response is given, without them it is not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPOR
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
 from ragguard.attribution.ragorigin.trigger import select_by_trigger
 from ragguard.attribution.result import Cause
+from ragguard.passage import Passage
 
 _ONE_CLUSTER = 0.5  # p-value above which one cluster explains the scores better than two
 _TESTABLE = 4  # scores; fewer cannot be tested for clusters
@@ -128,9 +130,11 @@ def find_cause(
         return nobody("the knowledge base returned no passage for the query")
     if not scope.reproduced[0] and not probe.leads(passages[:top_k], 1.0):
         return nobody(f"the top {min(top_k, len(passages))} passages do not reproduce the response")
-    accused = _accused(scope, evidence, probe, everybody, first, top_k)
-    if isinstance(accused, str):
-        return nobody(accused)
+    if not first.suspected.any():
+        return nobody("no passages stand apart from the rest of the scope")
+    accused = _accused(passages, evidence, probe, everybody, first, top_k)
+    if not accused.size:
+        return nobody("the passages that stand apart do not lead to the response on their own")
     guilty[accused] = True
     given_anyway = "the response is given without the passages that stand apart, too"
     supports = evidence.support >= MIN_SUPPORT
@@ -140,8 +144,8 @@ def find_cause(
         if not probe.reproduces([passages[i] for i in read]):
             break
         # A generator that says so whatever it reads would have everybody blamed in turn.
-        found = _accused(scope, evidence, probe, rest, evidence.suspicion(rest), top_k)
-        stating = read[:0] if isinstance(found, str) else found[supports[found]]
+        found = _accused(passages, evidence, probe, rest, evidence.suspicion(rest), top_k)
+        stating = found[supports[found]]
         more = stating if stating.size else read[supports[read]]
         if not more.size:
             return nobody(given_anyway)
@@ -157,24 +161,20 @@ def find_cause(
 
 
 def _accused(
-    scope: Scope,
+    passages: Sequence[Passage],
     evidence: Evidence,
     probe: Probe,
     rest: NDArray[np.int64],
     suspicion: Suspicion,
     top_k: int,
-) -> NDArray[np.int64] | str:
-    """Return which of the `rest` stand apart and lead to the response, or why none does."""
-    if not suspicion.suspected.any():
-        return "no passages stand apart from the rest of the scope"
+) -> NDArray[np.int64]:
+    """Return who of the `rest` stands apart and came with those read that lead to the response."""
     seen = suspicion.suspected & (np.arange(len(rest)) < top_k)
-    if not seen.any() or not probe.leads(
-        [scope.passages[i] for i in rest[seen]], suspicion.standing
-    ):
-        return "the passages that stand apart do not lead to the response on their own"
+    read = [passages[i] for i in rest[seen]]
+    if not read or not probe.leads(read, suspicion.standing):
+        return rest[:0]
     support = evidence.support[rest]
-    clear = seen | (
-        suspicion.suspected & (support >= _AS_CLEARLY * float(np.median(support[seen])))
-    )
-    texts = [scope.passages[i].text for i in rest]
+    clearly = support >= _AS_CLEARLY * float(np.median(support[seen]))
+    clear = seen | (suspicion.suspected & clearly)
+    texts = [passages[i].text for i in rest]
     return rest[select_by_trigger(evidence.query, texts, evidence.carried[rest], clear, seen)]
