@@ -181,14 +181,9 @@ def _end_of(child: _Child) -> int:
 
 
 def _end(child: _Child, parent: int) -> None:
-    if os.getpid() != parent:  # in a fork, whose memory is a copy of the parent's
-        return
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
-    child.kill()
-    child.wait()
+    if os.getpid() == parent:  # and not in a fork, whose memory is a copy of the parent's
+        with contextlib.suppress(OSError), child:  # what closes its pipes, and waits
+            child.kill()
 
 
 _NICE = 5  # what serves queries goes first

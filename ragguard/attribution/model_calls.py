@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import astuple, dataclass
+from types import SimpleNamespace
 from typing import Any
 
 _Call = Callable[[str], Any] | None
@@ -89,16 +90,10 @@ def _acompleting(acomplete: _AsyncCall, achat: Callable[..., Any] | None) -> _As
     return acall
 
 
-@dataclass(frozen=True)
-class _UserMessage:
-    content: str
-    role: str = "user"
-
-
 def _user_message(prompt: str) -> Any:
     # Whoever holds a LlamaIndex model has loaded its message type; nothing is imported here.
     types = sys.modules.get("llama_index.core.base.llms.types")
-    message = _UserMessage if types is None else types.ChatMessage
+    message = SimpleNamespace if types is None else types.ChatMessage
     return message(role="user", content=prompt)
 
 

@@ -63,11 +63,7 @@ class LLMAttributor(ABC):
         return self._report(query, response, model, step)
 
     async def aattribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
-        """Return what `attribute` returns; retrieval and embedding run in a worker thread.
-
-        Raises:
-            RagguardError: As `attribute`.
-        """
+        """Return what `attribute` returns or raises; a worker thread retrieves and embeds."""
         rounds = self._rounds(query, response, search_of(query, response, retrieve))
         model = self._model.metered()
         step = await asyncio.to_thread(_advance, rounds, None)

@@ -96,11 +96,7 @@ def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Any:
 
 
 def search_of(query: str, response: str, retrieve: Any) -> Retrieve:
-    """Return `retrieve`, which is what `as_retrieve` takes, as the search for one event.
-
-    Raises:
-        InvalidInputError: The query or the response is blank, or `retrieve` cannot be searched.
-    """
+    """Return the search for one event, whose query and response must not be blank."""
     require_not_blank(query=query, response=response)
     return as_retrieve(retrieve)
 

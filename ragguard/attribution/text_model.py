@@ -132,12 +132,9 @@ class TextModel:
                 return self._text(answer)
 
     async def agenerate(self, prompt: str) -> str:
-        """Return what `generate` returns without blocking the event loop.
+        """Return what `generate` returns or raises without blocking the event loop.
 
         A model without an asynchronous call runs in a worker thread.
-
-        Raises:
-            GenerationError: As `generate`.
         """
         if self._acall is None:
             return await asyncio.to_thread(self.generate, prompt)
@@ -175,11 +172,9 @@ class TextModel:
             pool.shutdown(wait=True, cancel_futures=True)
 
     async def agenerate_many(self, prompts: Sequence[str], *, limit: int = 8) -> list[str]:
-        """Return what `generate_many` returns, concurrently on the running event loop.
+        """Return what `generate_many` returns or raises, concurrently on the running event loop.
 
-        Raises:
-            GenerationError: As `generate_many`; the other requests are then cancelled.
-            InvalidInputError: `limit` is less than 1.
+        Where one prompt fails, the other requests are cancelled.
         """
         require_whole("limit", limit)
         if self._acall is None:  # the loop's own executor has few threads: cores + 4

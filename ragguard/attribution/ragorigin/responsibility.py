@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ragguard.attribution.ragorigin.threshold import NO_CLUSTERS, two_means
 from ragguard.embedding import CachedEmbedder
 from ragguard.embedding.adapt import unit_rows
-from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
 
@@ -77,16 +76,9 @@ def separation(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 def responsibility(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return RS of the n passages in scope, float64 (n,), in standard deviations (Eq. 8).
 
-    The scores are weighed by their `separation`; all alike if all would weigh nothing.
-
-    Args:
-        scores: ES, SC and GC, each a float64 array of shape (n,).
-
-    Raises:
-        InvalidInputError: The arrays differ in shape.
+    `scores` are ES, SC and GC, each a float64 array of shape (n,). They are weighed by their
+    `separation`; all alike if all would weigh nothing.
     """
-    if len({array.shape for array in scores}) != 1:
-        raise InvalidInputError("scores must be arrays of one shape, one value for each passage")
     table = np.stack([z_scores(array) for array in scores])
     weights = separation(scores)
     if not weights.any():

@@ -52,13 +52,9 @@ def relative_gain(
 ) -> NDArray[np.float64]:
     """Return how much of the greatest possible rise in log-probability each passage brings.
 
-    Args:
-        with_passage: GC given each passage, nats per token, float64 array of shape (n,).
-        without: GC given no context.
-        ceiling: GC given as context what states the response outright.
-
-    Returns:
-        float64 array of shape (n,), in [0, 1]; zeros where no context brings a rise.
+    `with_passage` is GC given each passage, in nats per token, `without` that given no context,
+    `ceiling` that given what states the response outright. float64 arrays of shape (n,), what is
+    returned in [0, 1]: zeros where no context brings a rise.
     """
     if ceiling <= without:
         return np.zeros_like(with_passage)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from ragguard.attribution.ragorigin.responsibility import responsibility, separation, z_scores
-from ragguard.errors import InvalidInputError
 
 SCORES = npst.arrays(
     np.float64, st.tuples(st.just(3), st.integers(1, 12)), elements=st.floats(-9, 9)
@@ -68,8 +67,3 @@ def test_separation_is_near_one_for_two_groups_and_small_for_none():
     assert separation([np.array([0.0, 0.0, 1.0, 1.0])]) == pytest.approx([1.0])
     assert separation([np.random.default_rng(0).normal(size=5000)]) < 0.03
     assert separation([np.ones(4)]) == [0.0]
-
-
-def test_wrong_arguments_say_what_to_do():
-    with pytest.raises(InvalidInputError, match="one value for each passage"):
-        responsibility([np.zeros(3), np.zeros(2)])
