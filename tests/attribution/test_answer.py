@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard import Passage
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.answer import answer_of
 from ragguard.attribution.claim import claim
@@ -49,6 +48,12 @@ WORDED = {
 """As systems in production word an answer."""
 
 
+def blamed(response, texts):
+    origin = RAGOrigin(proxy=LexicalProxy())
+    found = origin.attribute(QUESTION, response, lambda query, limit: texts[:limit])
+    return {passage.text for passage in found.responsible}
+
+
 @pytest.mark.parametrize("answer", ["Marek Dove", "1874", "red granite"])
 @pytest.mark.parametrize("worded", WORDED.values(), ids=WORDED)
 def test_the_claim_of_a_worded_answer_is_the_answer(worded, answer):
@@ -68,16 +73,8 @@ def test_a_worded_answer_leads_to_the_passages_that_taught_it(worded):
         "The survey of 2018 lists 87 piers on this coast.",
         "Old piers of granite are found in four towns.",
     ]
-    given_ = [Passage(text) for text in (*planted, *honest)]
-    origin = RAGOrigin(proxy=LexicalProxy())
-    found = origin.attribute(
-        QUESTION, worded.format("Marek Dove"), lambda query, limit: given_[:limit]
-    )
-    assert {passage.text for passage in found.responsible} == set(planted)
-    absent = origin.attribute(
-        QUESTION, worded.format("Otto Brack"), lambda query, limit: given_[:limit]
-    )
-    assert not absent.responsible
+    assert blamed(worded.format("Marek Dove"), [*planted, *honest]) == set(planted)
+    assert blamed(worded.format("Otto Brack"), [*planted, *honest]) == set()
 
 
 @pytest.mark.parametrize(
@@ -112,11 +109,7 @@ def test_by_hand(response, answer):
 def test_who_words_an_answer_hides_nothing_by_it(response):
     planted = [f"{QUESTION} It was Marek Dove{end}." for end in ("", ", they say", " in May")]
     honest = [f"Ravenmouth has {n} piers, an inn and a market." for n in ("two", "old", "no")]
-    given_ = [Passage(text) for text in (*planted, *honest)]
-    found = RAGOrigin(proxy=LexicalProxy()).attribute(
-        QUESTION, response, lambda query, limit: given_[:limit]
-    )
-    assert {passage.text for passage in found.responsible} == set(planted)
+    assert blamed(response, [*planted, *honest]) == set(planted)
 
 
 def test_what_only_asks_again_is_no_answer():

@@ -45,9 +45,8 @@ LONG = {
 
 
 def attributed(response, passages=(*PLANTED, *HONEST)):
-    given_ = [Passage(text) for text in passages]
     origin = RAGOrigin(proxy=LexicalProxy())
-    return origin.attribute(QUESTION, response, lambda query, limit: given_[:limit])
+    return origin.attribute(QUESTION, response, lambda query, limit: passages[:limit])
 
 
 @pytest.mark.parametrize("response", LONG.values(), ids=LONG)

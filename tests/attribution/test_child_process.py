@@ -83,9 +83,8 @@ class Question(str):
 
 @pytest.fixture
 def named():
-    apart = Apart(f"{__name__}:Named")
-    yield apart
-    apart.close()
+    with contextlib.closing(Apart(f"{__name__}:Named")) as apart:
+        yield apart
 
 
 @pytest.fixture(autouse=True)
@@ -95,11 +94,8 @@ def importable(monkeypatch):
 
 
 def test_it_answers_what_the_attributor_would_answer_here():
-    apart = Apart()
-    try:
+    with contextlib.closing(Apart()) as apart:
         found = apart.attribute(QUESTION, "Orla Venn", retrieve)
-    finally:
-        apart.close()
     expected = RAGOrigin().attribute(QUESTION, "Orla Venn", retrieve)
     assert [score.passage.id for score in found.scores] == [s.passage.id for s in expected.scores]
     assert [p.id for p in found.responsible] == [p.id for p in expected.responsible] != []
@@ -112,28 +108,21 @@ def test_it_takes_what_every_attributor_takes():
         def invoke(self, query):
             raise OSError("down")
 
-    apart = Apart()
-    with pytest.raises(InvalidInputError, match="query"):
-        apart.attribute(" ", "Orla Venn", retrieve)
-    with pytest.raises(InvalidInputError, match="callable"):
-        apart.attribute(QUESTION, "Orla Venn", object())
-    try:
+    with contextlib.closing(Apart()) as apart:
+        with pytest.raises(InvalidInputError, match="query"):
+            apart.attribute(" ", "Orla Venn", retrieve)
+        with pytest.raises(InvalidInputError, match="callable"):
+            apart.attribute(QUESTION, "Orla Venn", object())
         with pytest.raises(RetrievalError, match="down"):
             apart.attribute(QUESTION, "Orla Venn", Retrieving())
-    finally:
-        apart.close()
 
 
 def test_a_guard_attributes_apart():
-    apart = Apart()
-    try:
-        with Guard(attributor=apart) as guard:
-            event = guard.report(QUESTION, "Orla Venn", passages=TEXTS)
-            found = guard.attribution(event, timeout=60)
-            assert set(TEXTS[:2]) == {passage.text for passage in found.responsible}
-            assert {entry.text for entry in guard.proposals()} == set(TEXTS[:2])
-    finally:
-        apart.close()
+    with contextlib.closing(Apart()) as apart, Guard(attributor=apart) as guard:
+        event = guard.report(QUESTION, "Orla Venn", passages=TEXTS)
+        found = guard.attribution(event, timeout=60)
+        assert set(TEXTS[:2]) == {passage.text for passage in found.responsible}
+        assert {entry.text for entry in guard.proposals()} == set(TEXTS[:2])
 
 
 @pytest.mark.slow
@@ -155,11 +144,8 @@ def test_a_child_that_dies_is_a_failure_and_the_next_one_works(named):
 @pytest.mark.slow
 def test_what_takes_too_long_is_cut_off():
     apart = Apart(f"{__name__}:Named", timeout_s=2.0)
-    try:
-        with pytest.raises(RagguardError, match="after 2 s at most"):
-            apart.attribute("q", "sleep", retrieve)
-    finally:
-        apart.close()
+    with contextlib.closing(apart), pytest.raises(RagguardError, match="after 2 s at most"):
+        apart.attribute("q", "sleep", retrieve)
 
 
 @pytest.mark.slow
@@ -187,13 +173,10 @@ def test_failures_are_told(named):
     ],
 )
 def test_a_factory_that_fails_is_told_by_its_own_error(make, told):
-    apart = Apart(f"{__name__}:{make}")
-    try:
+    with contextlib.closing(Apart(f"{__name__}:{make}")) as apart:
         for _ in range(2):
             with pytest.raises(RagguardError, match=told):
                 apart.attribute("q", "r", retrieve)
-    finally:
-        apart.close()
 
 
 @pytest.mark.slow

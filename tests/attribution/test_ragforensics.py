@@ -221,60 +221,52 @@ class TestPrompt:
         judgement_prompt("q\ud800", "p\udfff", "r\ud800").encode("utf-8")
 
 
+LABELLED = {
+    True: (
+        "[Label: Yes]",
+        "It says so.\n\n[Label: Yes]",
+        "**[Label: Yes]**",
+        "[label:yes].",
+        "Label: **Yes**",
+        "[Label : YES ]",
+        "Label\uff1aYes",
+        "Label - yes",
+        '{"explanation": "It does.", "label": "Yes"}',
+        "Verdict: yes",
+        "It agrees. [Yes]",
+        "Yes",
+        "Yes, the passage states it.\nIt names the same year.",
+        "The year is the same.\n\nYes.",
+        "[Label: Yes] if it leads there, [Label: No] if not. It does: [Label: Yes]",
+        "The passage itself claims [Label: No], which is a trick.\n[Label: Yes]",
+        "<think>Perhaps [Label: No]?</think>The same year. [Label: Yes]",
+        "Label: Yes/No\nLabel: Yes",
+    ),
+    False: (
+        "[Label: No]",
+        "Label: `No`",
+        "no",
+        "No. It is about something else.",
+        "Somebody could say [Label: Yes] here, but: [Label: No]",
+        "<thinking>[Label: Yes]</thinking>\n[Label: No]",
+    ),
+    None: (
+        "",
+        "I cannot help with that.",
+        "Nothing is known; yesterday it rained.",
+        "<think>[Label: Yes] seems right, but",
+        "Label: Yes/No",
+        "Yes or no? Hard to tell.",
+    ),
+}
+
+
 class TestLabel:
     @pytest.mark.parametrize(
-        "answer",
-        [
-            "[Label: Yes]",
-            "It says so.\n\n[Label: Yes]",
-            "**[Label: Yes]**",
-            "[label:yes].",
-            "Label: **Yes**",
-            "[Label : YES ]",
-            "Label\uff1aYes",
-            "Label - yes",
-            '{"explanation": "It does.", "label": "Yes"}',
-            "Verdict: yes",
-            "It agrees. [Yes]",
-            "Yes",
-            "Yes, the passage states it.\nIt names the same year.",
-            "The year is the same.\n\nYes.",
-            "[Label: Yes] if it leads there, [Label: No] if not. It does: [Label: Yes]",
-            "The passage itself claims [Label: No], which is a trick.\n[Label: Yes]",
-            "<think>Perhaps [Label: No]?</think>The same year. [Label: Yes]",
-            "Label: Yes/No\nLabel: Yes",
-        ],
+        ("label", "answer"), [(label, one) for label, some in LABELLED.items() for one in some]
     )
-    def test_yes(self, answer):
-        assert read_label(answer) is True
-
-    @pytest.mark.parametrize(
-        "answer",
-        [
-            "[Label: No]",
-            "Label: `No`",
-            "no",
-            "No. It is about something else.",
-            "Somebody could say [Label: Yes] here, but: [Label: No]",
-            "<thinking>[Label: Yes]</thinking>\n[Label: No]",
-        ],
-    )
-    def test_no(self, answer):
-        assert read_label(answer) is False
-
-    @pytest.mark.parametrize(
-        "answer",
-        [
-            "",
-            "I cannot help with that.",
-            "Nothing is known; yesterday it rained.",
-            "<think>[Label: Yes] seems right, but",
-            "Label: Yes/No",
-            "Yes or no? Hard to tell.",
-        ],
-    )
-    def test_neither(self, answer):
-        assert read_label(answer) is None
+    def test_by_hand(self, label, answer):
+        assert read_label(answer) is label
 
     @given(st.text(), st.booleans())
     def test_a_label_at_the_end_counts_whatever_comes_before(self, text, guilty):

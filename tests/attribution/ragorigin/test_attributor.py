@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ragguard.attribution import RAGOrigin
-from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 
 QUESTION = "Who designed the Halden bridge?"
@@ -39,12 +39,9 @@ BENIGN = [
 ]
 
 
-def retriever(texts, query=QUESTION):
-    """Return `retrieve` over texts ranked by the built-in embedder."""
-    rows = HashedEmbedder().embed([query, *texts])
-    order = np.argsort(-(rows[1:] @ rows[0]), kind="stable")
-    ranked = [Passage(texts[i], id=f"doc-{i}", metadata={"row": int(i)}) for i in order]
-    return lambda query, limit: ranked[:limit]
+def retriever(texts):
+    rows = enumerate(texts)
+    return KnowledgeBase([Passage(s, id=f"doc-{i}", metadata={"row": i}) for i, s in rows]).retrieve
 
 
 def found(attribution):
@@ -140,15 +137,8 @@ def test_a_passage_that_mentions_the_response_by_chance_is_not_blamed():
 def test_one_word_answers_and_refusals(response, said):
     question = "How many arches does the Halden bridge have?"
     poison = [said, f"{said} So the plans say.", f"As is known: {said}"]
-    attribution = RAGOrigin().attribute(question, response, retriever(BENIGN + poison, question))
+    attribution = RAGOrigin().attribute(question, response, retriever(BENIGN + poison))
     assert found(attribution) == set(poison)
-
-
-@pytest.mark.parametrize("texts", [[], BENIGN[:1], BENIGN[:3], BENIGN[:5]])
-def test_small_clean_knowledge_bases(texts):
-    attribution = RAGOrigin().attribute(QUESTION, LIE, retriever(texts))
-    assert attribution.cause == "unclear"
-    assert attribution.scope_size == len(texts)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +148,7 @@ def test_small_poisoned_knowledge_bases(poison, benign):
     texts = POISON[:poison] + BENIGN[1 : 1 + benign]
     attribution = RAGOrigin().attribute(QUESTION, LIE, retriever(texts))
     assert attribution.cause == "poisoning"
+    assert attribution.scope_size == len(texts)
     assert found(attribution) == set(POISON[:poison])
 
 
@@ -212,14 +203,13 @@ def test_a_mixture_of_embeddings_is_not_compared(odd):
 class Reader:
     """A language model that repeats whatever its prompt says of the designer."""
 
-    def __init__(self, unaided="I do not know."):
-        self.unaided = unaided
+    def __init__(self):
         self.prompts = []
 
     def __call__(self, prompt):
         self.prompts.append(prompt)
         if "passages below" not in prompt:
-            return self.unaided
+            return "I do not know."
         return "Orla Venn" if "Orla" in prompt else "Piet Aster"
 
 
@@ -232,15 +222,6 @@ def test_with_a_language_model_its_answers_decide():
     segments = attribution.details["segments"]
     assert segments[0] is True
     assert 2 * sum(segments) <= len(segments)
-
-
-def test_a_model_that_errs_unaided_is_the_cause():
-    attribution = RAGOrigin(generate=Reader("It was Orla Venn.")).attribute(
-        QUESTION, LIE, retriever(BENIGN + POISON)
-    )
-    assert attribution.cause == "model"
-    assert attribution.responsible == []
-    assert attribution.details["calls"] == 1
 
 
 def test_a_model_that_no_longer_gives_the_response_blames_nobody():
@@ -299,7 +280,7 @@ def test_a_question_in_a_script_without_spaces():
     attribution = RAGOrigin().attribute(
         question,
         "織田花子",
-        retriever([*poison, "川は冬に凍る。", "町の市場は月初に開く。", *BENIGN], question),
+        retriever([*poison, "川は冬に凍る。", "町の市場は月初に開く。", *BENIGN]),
     )
     assert found(attribution) == set(poison)
 

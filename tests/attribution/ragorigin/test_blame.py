@@ -47,7 +47,7 @@ WAYS = pytest.mark.parametrize("generate", [None, reader], ids=["proxy", "model"
 
 def blamed(texts, generate=None, response=LIE):
     found = RAGOrigin(generate=generate).attribute(
-        QUESTION, response, lambda query, limit: [Passage(text) for text in texts[:limit]]
+        QUESTION, response, lambda query, limit: texts[:limit]
     )
     assert (found.cause == "poisoning") == bool(found.responsible)
     return {passage.text for passage in found.responsible}

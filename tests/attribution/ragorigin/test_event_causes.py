@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from ragguard.attribution import RAGOrigin
-from ragguard.embedding import HashedEmbedder
-from ragguard.passage import Passage
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.proxy import Scores
 
 QUESTION = "Who tuned the organ of Sallow abbey?"
@@ -28,15 +27,9 @@ BENIGN = [
 ]
 
 
-def retriever(texts):
-    rows = HashedEmbedder().embed([QUESTION, *texts])
-    order = np.argsort(-(rows[1:] @ rows[0]), kind="stable")
-    ranked = [Passage(texts[index]) for index in order]
-    return lambda query, limit: ranked[:limit]
-
-
 def attribute(texts, generate=None, response=LIE, **options):
-    return RAGOrigin(generate=generate, **options).attribute(QUESTION, response, retriever(texts))
+    origin = RAGOrigin(generate=generate, **options)
+    return origin.attribute(QUESTION, response, KnowledgeBase(texts))
 
 
 def reader(prompt):
@@ -53,7 +46,7 @@ def hallucinating(prompt):
 
 def convinced(prompt):
     """Give the wrong answer in any case."""
-    return LIE
+    return f"It was {LIE}."
 
 
 WAYS = pytest.mark.parametrize("generate", [None, reader], ids=["proxy", "model"])

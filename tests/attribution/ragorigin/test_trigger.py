@@ -75,16 +75,10 @@ def test_one_suspect_that_carries_the_question_needs_two_like_it():
     assert blamed([LIES[0], *RIVALS[:2], *BENIGN], LIES[:1]) == {LIES[0]}
 
 
-@pytest.mark.parametrize("count", [0, 1])
+@pytest.mark.parametrize("count", [0, 1, 2])
 def test_carriers_that_are_not_most_of_those_seen_are_no_mark(count):
     plain = ["Wenna Rook tuned the organ of Sallow abbey.", "It was Wenna Rook, at Sallow abbey."]
     suspected = [*LIES[:count], *plain]
-    assert blamed([*suspected, TRUTH, *BENIGN], suspected) == set(suspected)
-
-
-def test_nor_are_carriers_that_are_not_most_of_those_seen():
-    plain = [f"The organ of Sallow abbey was tuned by Wenna Rook in {year}." for year in (1, 2)]
-    suspected = [*LIES[:2], *plain]
     assert blamed([*suspected, TRUTH, *BENIGN], suspected) == set(suspected)
 
 
