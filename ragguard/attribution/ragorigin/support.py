@@ -106,7 +106,7 @@ class SupportMeter:
         self, proxy: Proxy, query: str, response: str, *, least_coverage: float = 0.0
     ) -> None:
         self._proxy = proxy
-        self._least_coverage = least_coverage
+        self.least_coverage = least_coverage  # to be set before the first support is asked for
         self._power = gain_power(proxy)
         self._query = query
         self.claim = claim(query, response)
@@ -184,7 +184,7 @@ class SupportMeter:
         gained = list(compress(texts, gain > 0.0))
         covered = np.zeros(len(texts))
         covered[gain > 0.0] = statement_coverage(self._query, self.claim, gained)
-        covered = np.maximum(covered, self._least_coverage)
+        covered = np.maximum(covered, self.least_coverage)
         support = passage_support(gain, covered)
         if self._decides:
             carries = self.carried(texts) >= VERBATIM_GAIN

@@ -77,9 +77,7 @@ def most_stated(
     best, chosen = _STATED, None
     for said, weight in islice(weights.items(), _MOST_CLAIMS):
         meter = SupportMeter(LexicalProxy(), query, said)
-        least = weight * _speaks_of_it(meter, read, others)
-        if least:
-            meter = SupportMeter(LexicalProxy(), query, said, least_coverage=least)
+        meter.least_coverage = least = weight * _speaks_of_it(meter, read, others)
         support = meter.support(read)
         if not explains(support):
             continue
