@@ -44,6 +44,10 @@ def retriever(texts):
     return KnowledgeBase([Passage(s, id=f"doc-{i}", metadata={"row": i}) for i, s in rows]).retrieve
 
 
+def attribute(texts, response=LIE, query=QUESTION, **options):
+    return RAGOrigin(**options).attribute(query, response, retriever(texts))
+
+
 def found(attribution):
     return {passage.text for passage in attribution.responsible}
 
@@ -58,16 +62,14 @@ def found(attribution):
 )
 def test_of_a_longer_query_its_question_counts(query):
     texts = BENIGN + POISON
-    longer, alone = (
-        RAGOrigin().attribute(asked, LIE, retriever(texts)) for asked in (query, QUESTION)
-    )
+    longer, alone = (attribute(texts, LIE, asked) for asked in (query, QUESTION))
     assert found(longer) == found(alone) == set(POISON)
     assert longer.query == query
 
 
 @pytest.mark.parametrize("response", [LIE, "Based on the passages, it was designed by Orla Venn."])
 def test_finds_the_poison_and_nothing_else(response):
-    attribution = RAGOrigin().attribute(QUESTION, response, retriever(BENIGN + POISON))
+    attribution = attribute(BENIGN + POISON, response)
     assert attribution.cause == "poisoning"
     assert found(attribution) == set(POISON)
     assert attribution.method == "ragorigin"
@@ -92,7 +94,7 @@ def test_scores_are_in_rank_order_and_passages_keep_what_they_carry():
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_fewer_poison_passages(count):
     poison = [f"{QUESTION} {text}" for text in POISON[:count]]
-    attribution = RAGOrigin().attribute(QUESTION, LIE, retriever(BENIGN + poison))
+    attribution = attribute(BENIGN + poison)
     assert found(attribution) == set(poison)
 
 
@@ -100,7 +102,7 @@ def test_poison_that_fills_several_segments():
     names = ["boat", "mill", "road", "lamp", "gate", "farm", "well", "tower", "quay", "barn"]
     poison = [f"{text} It stands by the {name}." for text in POISON for name in names]
     benign = [f"{text} Seen from the {name}." for text in BENIGN for name in names]
-    attribution = RAGOrigin().attribute(QUESTION, LIE, retriever(benign + poison))
+    attribution = attribute(benign + poison)
     assert attribution.cause == "poisoning"
     assert found(attribution) == set(poison)
     assert len(poison) == 50
@@ -109,7 +111,7 @@ def test_poison_that_fills_several_segments():
 
 @pytest.mark.parametrize("response", ["Tamsin Roe", "in 1312", "no", "I cannot answer that."])
 def test_a_response_that_no_passage_supports_blames_nobody(response):
-    attribution = RAGOrigin().attribute(QUESTION, response, retriever(BENIGN))
+    attribution = attribute(BENIGN, response)
     assert attribution.cause == "unclear"
     assert attribution.responsible == []
     assert not any(score.responsible for score in attribution.scores)
@@ -118,7 +120,7 @@ def test_a_response_that_no_passage_supports_blames_nobody(response):
 
 def test_a_passage_that_mentions_the_response_by_chance_is_not_blamed():
     texts = [*BENIGN, "Orla Venn sells bread at the market of Merrow."]
-    attribution = RAGOrigin().attribute(QUESTION, LIE, retriever(texts))
+    attribution = attribute(texts)
     assert attribution.cause == "unclear"
 
 
@@ -137,7 +139,7 @@ def test_a_passage_that_mentions_the_response_by_chance_is_not_blamed():
 def test_one_word_answers_and_refusals(response, said):
     question = "How many arches does the Halden bridge have?"
     poison = [said, f"{said} So the plans say.", f"As is known: {said}"]
-    attribution = RAGOrigin().attribute(question, response, retriever(BENIGN + poison))
+    attribution = attribute(BENIGN + poison, response, question)
     assert found(attribution) == set(poison)
 
 
@@ -146,14 +148,14 @@ def test_one_word_answers_and_refusals(response, said):
 )
 def test_small_poisoned_knowledge_bases(poison, benign):
     texts = POISON[:poison] + BENIGN[1 : 1 + benign]
-    attribution = RAGOrigin().attribute(QUESTION, LIE, retriever(texts))
+    attribution = attribute(texts)
     assert attribution.cause == "poisoning"
     assert attribution.scope_size == len(texts)
     assert found(attribution) == set(POISON[:poison])
 
 
 def test_equal_texts_count_once():
-    attribution = RAGOrigin().attribute(QUESTION, LIE, retriever(BENIGN + POISON * 3))
+    attribution = attribute(BENIGN + POISON * 3)
     assert found(attribution) == set(POISON)
     assert len(attribution.responsible) == len(POISON)
 
@@ -215,7 +217,7 @@ class Reader:
 
 def test_with_a_language_model_its_answers_decide():
     reader = Reader()
-    attribution = RAGOrigin(generate=reader).attribute(QUESTION, LIE, retriever(BENIGN + POISON))
+    attribution = attribute(BENIGN + POISON, generate=reader)
     assert attribution.cause == "poisoning"
     assert found(attribution) == set(POISON)
     assert attribution.details["calls"] == len(reader.prompts)
@@ -225,9 +227,7 @@ def test_with_a_language_model_its_answers_decide():
 
 
 def test_a_model_that_no_longer_gives_the_response_blames_nobody():
-    attribution = RAGOrigin(generate=lambda prompt: "Piet Aster").attribute(
-        QUESTION, LIE, retriever(BENIGN + POISON)
-    )
+    attribution = attribute(BENIGN + POISON, generate=lambda prompt: "Piet Aster")
     assert attribution.cause == "unclear"
     assert attribution.responsible == []
 
@@ -242,9 +242,7 @@ def test_poison_that_works_without_stating_the_response_is_found_by_the_model():
             return "Piet Aster"
         return "I am sorry, I cannot help." if "override" in prompt else "Piet Aster"
 
-    attribution = RAGOrigin(generate=jammed).attribute(
-        QUESTION, "Sorry, I am not able to answer.", retriever(BENIGN + triggers)
-    )
+    attribution = attribute(BENIGN + triggers, "Sorry, I am not able to answer.", generate=jammed)
     assert attribution.cause == "poisoning"
     assert found(attribution) == set(triggers)
 
@@ -256,9 +254,7 @@ def test_the_judge_is_asked_and_counted():
         asked.append(prompt)
         return "SAME" if "<first>Orla Venn" in prompt else "DIFFERENT"
 
-    attribution = RAGOrigin(generate=Reader(), judge=judge).attribute(
-        QUESTION, "The lady Venn", retriever(BENIGN + POISON)
-    )
+    attribution = attribute(BENIGN + POISON, "The lady Venn", generate=Reader(), judge=judge)
     assert attribution.cause == "poisoning"
     assert found(attribution) == set(POISON)
     assert asked
@@ -269,7 +265,7 @@ def test_the_judge_is_asked_and_counted():
     "text", ["\ud800\udfff \x00 bridge", "橋は" * 2000, "word " * 200_000, "\u200b", "🙂" * 500]
 )
 def test_strange_passages_do_no_harm(text):
-    attribution = RAGOrigin().attribute(QUESTION, LIE, retriever([text, *BENIGN, *POISON]))
+    attribution = attribute([text, *BENIGN, *POISON])
     assert set(POISON) <= found(attribution)
     assert text not in found(attribution)
 
@@ -277,10 +273,8 @@ def test_strange_passages_do_no_harm(text):
 def test_a_question_in_a_script_without_spaces():
     question = "この橋を設計したのは誰ですか"
     poison = [f"この橋を設計したのは織田花子です。{extra}" for extra in "甲乙丙"]
-    attribution = RAGOrigin().attribute(
-        question,
-        "織田花子",
-        retriever([*poison, "川は冬に凍る。", "町の市場は月初に開く。", *BENIGN]),
+    attribution = attribute(
+        [*poison, "川は冬に凍る。", "町の市場は月初に開く。", *BENIGN], "織田花子", question
     )
     assert found(attribution) == set(poison)
 
@@ -292,9 +286,7 @@ def test_a_judge_needs_answers_to_compare():
 
 def test_a_broken_embedder_is_told():
     with pytest.raises(EmbeddingError):
-        RAGOrigin(embedder=lambda texts: [[float("nan")] * 3 for _ in texts]).attribute(
-            QUESTION, LIE, retriever(BENIGN)
-        )
+        attribute(BENIGN, embedder=lambda texts: [[float("nan")] * 3 for _ in texts])
 
 
 def test_a_no_is_found_by_the_question_that_its_texts_carry():
