@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Scored
 from ragguard.inline.features import signals_in_time
-from ragguard.inline.features.verbatim import longest_run, quotes
+from ragguard.inline.features.verbatim import is_whole, longest_run
 from ragguard.inline.normalize.frame import without_labels
 from ragguard.inline.page_form import repeats_as_expected
 from ragguard.inline.scoring import nonconformity, repeating, suspicions
@@ -32,7 +32,7 @@ from ragguard.inline.tokens import (
 from ragguard.passage import Passage
 
 _PASTED = 20  # words in a row, beyond those of a question
-_LAST, _LEAST_ASKED = 2, 4  # words at the end of a question, and those that are left
+_LEAST_ASKED = 4  # words of a part of a question that is one by itself
 _LATE = "there was time for its ends only"
 
 
@@ -60,7 +60,7 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
         read = [by_text[text] for text in distinct]
     words = tokenize_query(query)
     most = _evidence(words, read, len(row_of), budget)
-    for part in (*words.reduced, *_quoted_but_for_its_end(words, read)):
+    for part in (*words.reduced, *_quoted_part(words, read)):
         most = most.or_more(_evidence(part, read, len(row_of), budget, words))
     signals, suspicion, expected, late = most
     if len(row_of) < k:
@@ -87,25 +87,29 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
     )
 
 
-def _quoted_but_for_its_end(
+def _quoted_part(
     query: TokenizedQuery, passages: Sequence[TokenizedPassage]
 ) -> list[TokenizedQuery]:
-    """Return a question without its last words, where a passage quotes the rest of it.
+    """Return what a passage quotes of a question from the word on that asks, if that is not all.
 
-    No passage has those words, two at most: "who lit the old lamp reddit", "who lit it 2024".
+    What stands around it the user says to the system alone, so passages have half of its content
+    words at most: "as a beginner, who lit the old lamp, in one sentence", "who lit it 2024".
     """
     words = query.sequence
-    if not query.asking or query.names or len(words) < _LAST + _LEAST_ASKED:
+    if not query.asking or query.names or len(words) <= _LEAST_ASKED:
         return []
-    left = len(words)
-    while left > len(words) - _LAST and not any(
-        words[left - 1] in one.distinct for one in passages
-    ):
-        left -= 1
-    if left == len(words):
+    first = next(at for at, word in enumerate(words) if word in query.asking)
+    asked, length = words[first:], 0
+    for one in passages:
+        if asked[0] in one.distinct and len(query.distinct & one.distinct) >= _LEAST_ASKED:
+            run, start = longest_run(asked, one)
+            length = max(length, run if start == 0 else 0)
+    part = asked[:length]
+    if length < _LEAST_ASKED or is_whole(length, query):
         return []
-    part = tokenize_query(" ".join(words[:left]))
-    return [part] if any(quotes(part, passage) for passage in passages) else []
+    around = [word for word in query.content if word not in part]
+    held = [word for word in around if any(word in one.distinct for one in passages)]
+    return [tokenize_query(" ".join(part))] if 2 * len(held) <= len(around) else []
 
 
 class _Evidence(NamedTuple):

@@ -161,8 +161,7 @@ def repeats_as_expected(
                 return np.ones(k, dtype=np.bool_)  # the others refer to it
             if _is_spared(query, form, said[row], enough=enough):
                 asking = query.asking or query.asks_otherwise
-                rest = form.heads and asking and not said[row].repeats
-                expected[row] |= not (rest and quotes(query, passages[row]))
+                expected[row] |= not (form.heads and asking and quotes(query, passages[row]))
     return expected if expected.any() else None
 
 

@@ -71,16 +71,19 @@ _STOPS = re.compile(r"[.,:;!](?:\s|$)")
 _CLOSED = re.compile(r"(?:[^\W_]{3}[.!]|[\u3002\uff01\u0964])[\"')\]\u201d\u2019]*\s*$")
 _PARTED = re.compile(r"(?:[^\W\d_]{3}[.!;]\s|[\u3002\uff01\u0964]\s?)(\w)")  # two sentences
 _EDGE = 3  # words at both ends of a query: there an interrogative asks
+_LATIN_EDGE, _LEAST_LATIN = 2, 4  # the same of other languages in Latin script; and words at least
 _EDGE_LETTERS = 8  # of scripts that put no spaces between words
 _TO_COMPLETE = frozenset("are called is named was were".split())  # what follows, but for one word
 _LONGEST_QUESTION = 30  # words without a mark; a longer text may hold any word inside
 
-# How other scripts than Latin ask: by words, or by letters anywhere where no spaces part them.
+# How other languages ask: by words, in Latin script at an end alone, since some ask nothing within;
+# or by letters anywhere where no spaces part words.
 _FILE = resources.files("ragguard.inline") / "interrogatives.json"
 _OTHERS = json.loads(_FILE.read_text(encoding="utf-8"))
 _WORD = re.compile(r"[^\W_]+")
 _WRITTEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _ELSEWHERE = frozenset(" ".join(_OTHERS["words"].values()).casefold().split())
+_IN_LATIN = frozenset(" ".join(_OTHERS["latin"].values()).casefold().split())
 _WITHIN = re.compile("|".join(" ".join(_OTHERS["within"].values()).split()))
 
 
@@ -234,17 +237,20 @@ def _is_english(text: str) -> bool:
 
 
 def asks_otherwise(text: str) -> bool:
-    """Return True if a text has a question mark, or an interrogative of another script than Latin.
+    """Return True if a text has a question mark, or an interrogative of another language.
 
-    >>> asks_otherwise("Wann brannte die Lampe?"), asks_otherwise("the lamp of the pier")
+    >>> asks_otherwise("wann brannte die Lampe"), asks_otherwise("the lamp of the pier")
     (True, False)
     """
     return has_question_mark(text) or asks_elsewhere(text)
 
 
 def asks_elsewhere(text: str) -> bool:
-    """Return True if a text has an interrogative of another script than Latin."""
+    """Return True if a text has an interrogative of another language than English."""
+    words = _WORD.findall(text.casefold())
+    ends = (*words[:_LATIN_EDGE], *words[-_LATIN_EDGE:])
+    if len(words) >= _LEAST_LATIN and not _IN_LATIN.isdisjoint(ends) and not _is_english(text):
+        return True
     if text.isascii():
         return False
-    words = _WORD.findall(text.casefold())
     return _WITHIN.search(text) is not None or not _ELSEWHERE.isdisjoint(words)

@@ -12,6 +12,7 @@ from collections.abc import Container, Sequence
 from itertools import accumulate, pairwise
 from operator import eq
 
+from ragguard.inline.normalize.edits import edited, with_aside
 from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.normalize.typos import one_letter_off
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
@@ -38,7 +39,7 @@ def realign(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list
 
 
 def _realigned(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    for undone in (regap, align, unparted):
+    for undone in (regap, align, edited, with_aside, unparted):
         if (read := undone(query, passage)) is not None:
             return read
     asked, said = query.sequence, passage.sequence

@@ -67,7 +67,7 @@ def without_labels(
     """
     least = max(_OTHERS, ceil(_SHARE * (len(passages) - 1)))
     first = Counter([_kind(one.sequence[0]) for one in passages if one.sequence])
-    if max(first.values(), default=0) <= least:  # as in most sets
+    if max(first.values(), default=0) <= least or not query.sequence:  # the former as in most sets
         return passages
     # What announces a question ("Question:") does so, whoever has it too.
     heads = [takewhile(LABELS.isdisjoint, zip(one.sequence[:LINE_WORDS])) for one in passages]
