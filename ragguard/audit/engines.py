@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import time
 from collections.abc import Generator
 from functools import cache
@@ -42,8 +41,6 @@ _LOCK_S = 5.0
 _FIRST_ANSWER_S = 3.0
 _GRACE_S = 1.0
 _POOL_S = 10.0
-_OWN_LIMIT = re.compile(r"\bstatement_timeout\s*=\s*(\d+)\s*(ms|s|min)?")
-_UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0}
 
 _SPELLINGS = "pass a path, sqlite:///path or postgresql://user@host/database"
 
@@ -228,9 +225,7 @@ def _postgres_engine(where: URL, statement_s: float) -> Engine:
     defaults = {name: value for name, value in _CONNECT.items() if name not in where.query}
     engine = create_engine(where, connect_args=defaults, pool_timeout=_POOL_S)
     driver: Any = engine.dialect.dbapi
-    options = str(where.query.get("options", ""))
-    greeting = _greeting(options, statement_s)
-    limit_s = _statement_limit(options, statement_s) + _GRACE_S
+    greeting = _greeting(str(where.query.get("options", "")), statement_s)
 
     def connect(dialect: object, record: object, args: Any, named: Any) -> Any:  # noqa: ARG001
         return _bounded_connection().connect(*args, **named)
@@ -238,12 +233,12 @@ def _postgres_engine(where: URL, statement_s: float) -> Engine:
     def check_out(connection: Any, record: object, proxy: object) -> None:  # noqa: ARG001
         connection.limit_s = _FIRST_ANSWER_S
         try:
-            connection.execute(greeting)
+            statement_limit, _ = connection.execute(greeting).fetchone()
         except driver.Error as error:
             replaced = DisconnectionError(str(error))
             replaced.invalidate_pool = True
             raise replaced from error
-        connection.limit_s = limit_s
+        connection.limit_s = (float(statement_limit) or math.inf) + _GRACE_S
 
     event.listen(engine, "do_connect", connect)
     event.listen(engine, "checkout", check_out)
@@ -253,20 +248,14 @@ def _postgres_engine(where: URL, statement_s: float) -> Engine:
 def _greeting(options: str, statement_s: float) -> str:
     """Return the first statement of each transaction, which shows that the server answers.
 
-    The time-outs hold for the transaction only: a pooler in between refuses them when it connects,
-    and may share a session.
+    Its answer is how many seconds a statement may take, 0 for no limit, and how long a lock may be
+    waited for, in words. These hold for the transaction only: a pooler in between refuses them when
+    it connects, and may share a session.
     """
-    limits = {"statement_timeout": statement_s, "lock_timeout": _LOCK_S}
-    return "SELECT 1" + "".join(
-        f", set_config('{name}', '{seconds * 1000:.0f}', true)"
-        for name, seconds in limits.items()
-        if name not in options
-    )
 
+    def limit(name: str, seconds: float) -> str:
+        own = f"current_setting('{name}')"
+        return own if name in options else f"set_config('{name}', '{seconds * 1000:.0f}', true)"
 
-def _statement_limit(options: str, default_s: float) -> float:
-    own = _OWN_LIMIT.search(options)
-    if own is None:
-        return default_s
-    # PostgreSQL's own reading: milliseconds, and 0 for no limit.
-    return int(own[1]) * _UNIT_S[own[2] or "ms"] or math.inf
+    statement, lock = limit("statement_timeout", statement_s), limit("lock_timeout", _LOCK_S)
+    return f"SELECT extract(epoch FROM {statement}::interval), {lock}"  # noqa: S608 - all ours
