@@ -27,11 +27,9 @@ class MemoryRecords(TenantViews):
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # of all that the store has
-        # By tenant, of each the oldest first.
-        self._verdicts: dict[str, dict[str, VerdictRecord]] = {}
-        self._chars_of: Counter[str] = Counter()
+        self._verdicts: dict[str, tuple[VerdictRecord, int]] = {}  # by id, with their size
         self._answer_key = secrets.token_bytes(32)
-        self._answers: dict[str, deque[Answer]] = {}
+        self._answers: dict[str, deque[Answer]] = {}  # by tenant, of each the oldest first
         self._counts: Counter[str] = Counter()
         self._scores: list[ScoredQuery] = []
         self._trail: list[TrailRow] = []
@@ -40,25 +38,26 @@ class MemoryRecords(TenantViews):
         if not records:
             return
         oldest = utc_now() - timedelta(days=days)
+        new = [replace(one, recorded_at=as_utc(one.recorded_at)) for one in records]
+        kept: dict[str, deque[tuple[str, int]]] = {}
         with self._lock:
-            for record in records:
-                mine = self._verdicts.setdefault(record.tenant, {})
-                if record.id not in mine:
-                    mine[record.id] = replace(record, recorded_at=as_utc(record.recorded_at))
-                    self._chars_of[record.tenant] += _chars(record)
-            for tenant, mine in [*self._verdicts.items()]:
-                kept = [one.id for one in mine.values() if one.recorded_at >= oldest][-keep:]
-                self._forget(tenant, mine.keys() - kept)
-            left = self._chars_of.total()
-            while left > _MAX_CHARS:
-                fullest = max(self._chars_of, key=self._chars_of.__getitem__)
-                left -= self._forget(fullest, [next(iter(self._verdicts[fullest]))])
+            for record in new:
+                self._verdicts.setdefault(record.id, (record, _chars(record)))
+            for one, size in self._verdicts.values():
+                if one.recorded_at >= oldest:
+                    kept.setdefault(one.tenant, deque(maxlen=keep)).append((one.id, size))
+            chars = Counter({name: sum(size for _, size in mine) for name, mine in kept.items()})
+            while chars.total() > _MAX_CHARS:
+                fullest = max(chars, key=chars.__getitem__)
+                chars[fullest] -= kept[fullest].popleft()[1]
+            for gone in self._verdicts.keys() - {one for mine in kept.values() for one, _ in mine}:
+                del self._verdicts[gone]
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
     ) -> list[VerdictRecord]:
         with self._lock:
-            mine = list(self._verdicts.get(self.tenant, {}).values())
+            mine = [one for one, _ in self._verdicts.values() if one.tenant == self.tenant]
         found = [
             one
             for one in sorted(mine, key=lambda one: one.recorded_at)[::-1]
@@ -69,19 +68,10 @@ class MemoryRecords(TenantViews):
 
     def verdict(self, verdict_id: str) -> VerdictRecord:
         with self._lock:
-            found = self._verdicts.get(self.tenant, {}).get(verdict_id)
-        if found is None:
+            found, _ = self._verdicts.get(verdict_id, (None, 0))
+        if found is None or found.tenant != self.tenant:
             raise no_verdict(verdict_id)
         return found
-
-    def _forget(self, tenant: str, verdict_ids: Iterable[str]) -> int:
-        """Forget some verdicts of a tenant, and return how many characters they had."""
-        mine = self._verdicts[tenant]
-        chars = sum(_chars(mine.pop(one)) for one in verdict_ids)
-        self._chars_of[tenant] -= chars
-        if not mine:
-            del self._verdicts[tenant], self._chars_of[tenant]
-        return chars
 
     def answer_key(self) -> bytes:
         return self._answer_key
