@@ -46,6 +46,7 @@ class MemoryRecords(TenantViews):
             for one, size in self._verdicts.values():
                 if one.recorded_at >= oldest:
                     kept.setdefault(one.tenant, deque(maxlen=keep)).append((one.id, size))
+            # Whichever tenant has most pays for lack of room.
             chars = Counter({name: sum(size for _, size in mine) for name, mine in kept.items()})
             while chars.total() > _MAX_CHARS:
                 fullest = max(chars, key=chars.__getitem__)

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragguard.audit import QuarantineEntry, QuarantineWatch
+from ragguard.audit import QuarantineEntry
 from ragguard.audit.accusation import Load, decided
 from ragguard.audit.quarantine import Limits
+from tests.processes import eventually
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 FREE = Limits(quorum=1, per_reporter=100, per_hour=100, days=None)
@@ -147,30 +148,22 @@ def test_days_are_counted_from_the_moment_it_came_into_force():
 
 
 @pytest.mark.parametrize("interval_s", [0.01, 3600.0])
-def test_the_filter_hears_that_an_entry_has_lapsed(store, interval_s):
-    watch = QuarantineWatch(store, interval_s)
-    try:
-        store.accuse([accusation("k", "ann")], replace(FREE, days=0.4 / 86_400))
-        assert watch.keys() == {"k"}
-        if interval_s > 1 and getattr(store, "shared", True):
-            pytest.skip("its thread looks once an hour here")
-        deadline = datetime.now(UTC) + timedelta(seconds=30)
-        while watch.keys():
-            assert datetime.now(UTC) < deadline
-        assert states(store) == {"k": "lapsed"}
-    finally:
-        watch.close()
+def test_the_filter_hears_that_an_entry_has_lapsed(store, watch_of, interval_s):
+    watch = watch_of(store, interval_s)
+    store.accuse([accusation("k", "ann")], replace(FREE, days=0.4 / 86_400))
+    assert watch.keys() == {"k"}
+    if interval_s > 1 and getattr(store, "shared", True):
+        pytest.skip("its thread looks once an hour here")
+    eventually(lambda: not watch.keys(), seconds=30)
+    assert states(store) == {"k": "lapsed"}
 
 
-def test_a_store_that_cannot_be_written_keeps_what_is_over(store, caplog):
-    watch = QuarantineWatch(store, 3600.0)
-    try:
-        store.accuse([accusation("k", "ann")], replace(FREE, days=1e-12))
-        store.lapse = lambda: 1 / 0
-        watch.reload()
-        watch.reload()
-        assert watch.keys() == {"k"}
-        assert watch.error is None
-        assert caplog.text.count("stays in force for now") == 1
-    finally:
-        watch.close()
+def test_a_store_that_cannot_be_written_keeps_what_is_over(store, watch_of, caplog):
+    watch = watch_of(store)
+    store.accuse([accusation("k", "ann")], replace(FREE, days=1e-12))
+    store.lapse = lambda: 1 / 0
+    watch.reload()
+    watch.reload()
+    assert watch.keys() == {"k"}
+    assert watch.error is None
+    assert caplog.text.count("stays in force for now") == 1

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from ragguard import Passage
-from ragguard.audit import QuarantineEntry, QuarantineWatch
+from ragguard.audit import QuarantineEntry
 from ragguard.audit.allow_list import Allowance, allowance, as_allowed
 from ragguard.audit.decisions import Decisions
 from ragguard.content import content_key
@@ -21,10 +21,8 @@ LATER = datetime.now(UTC) + timedelta(days=1)
 
 
 @pytest.fixture
-def watch(store):
-    made = QuarantineWatch(store, 3600.0)
-    yield made
-    made.close()
+def watch(store, watch_of):
+    return watch_of(store)
 
 
 @pytest.fixture
@@ -45,7 +43,7 @@ def test_it_comes_back_as_it_was_given(store):
     assert [one.why for one in store.allowances()] == ["again"]
 
 
-def test_the_filter_is_told_at_once(store, watch, decisions):
+def test_the_filter_is_told_at_once(store, watch, watch_of, decisions):
     assert not watch.held().allowed
     decisions.allow(Passage(TEXT), why="ours")
     decisions.allow("handbook", why="ours", until=LATER)
@@ -60,9 +58,7 @@ def test_the_filter_is_told_at_once(store, watch, decisions):
     decisions.disallow("forum")
     assert watch.held().allowed == Allowed({KEY: math.inf})
     assert watch.held().keys == {"k"}
-    other = QuarantineWatch(store, 3600.0)
-    assert other.held().allowed == watch.held().allowed
-    other.close()
+    assert watch_of(store).held().allowed == watch.held().allowed
 
 
 def test_released_means_allowed_until_it_is_disallowed_or_confirmed(store, watch, decisions):

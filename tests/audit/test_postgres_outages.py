@@ -8,38 +8,15 @@ import time
 import pytest
 
 from ragguard import Guard
-from ragguard.audit import QuarantineEntry, open_store
-from ragguard.content import content_key
+from ragguard.audit import open_store
 from ragguard.errors import StoreError
+from tests.audit.conftest import PASSAGES, QUESTION, dropped, entry, quarantine_elsewhere
 from tests.audit.tcp_proxy import Proxy
-from tests.processes import eventually, output, spawn
+from tests.processes import eventually, spawn
 
 pytestmark = pytest.mark.postgres
 
-QUESTION = "When does the ferry leave?"
-PASSAGES = ["The pier is of oak.", "Geese nest on the fort.", "The mill stood by the ford."]
 LONG = 60.0
-
-
-def entry(text):
-    return QuarantineEntry(content_key(text), "p", text, "r")
-
-
-def quarantine_elsewhere(url, text):
-    """Quarantine in another process: this one would be told."""
-    code = """
-        import sys
-        from ragguard.audit import QuarantineEntry, open_store
-        from ragguard.content import content_key
-        store = open_store(sys.argv[1])
-        store.add_quarantine([QuarantineEntry(content_key(sys.argv[2]), "p", sys.argv[2], "r")])
-        store.close()
-        """
-    output(spawn(code, url, text))
-
-
-def dropped(guard):
-    return [passage.text for passage in guard.filter(QUESTION, PASSAGES).dropped]
 
 
 @pytest.fixture

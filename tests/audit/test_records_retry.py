@@ -5,19 +5,14 @@ from dataclasses import replace
 import pytest
 
 from ragguard import Passage
-from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, MemoryStore
 from ragguard.errors import EventNotFoundError
+from tests.audit.conftest import attribution
 from tests.processes import begin, output, spawn
 
 
 def event(event_id, **fields):
     return Event(event_id, "who?", "me", **fields)
-
-
-def attribution(reason="so", text="bad"):
-    score = PassageScore(Passage(text), 0.1, -2.0, -3.0, 1.5, True)
-    return Attribution("who?", "me", "test", [score.passage], [score], 1, "poisoning", reason)
 
 
 def failed(store, *event_ids, **fields):
@@ -45,12 +40,12 @@ def test_a_failed_event_begins_anew_and_keeps_its_attempts(store):
 def test_a_finished_event_keeps_its_attribution_until_the_next(store):
     store.add_event(event("e"))
     store.claim_event(lease_s=3600)
-    store.finish_event("e", attribution("first"), attempt=1)
+    store.finish_event("e", attribution(reason="first"), attempt=1)
     assert store.retry_events(["e", "e"]) == ["e"]
     assert store.event("e").status == "pending"
     assert store.attribution("e").reason == "first"
     store.claim_event(lease_s=3600)
-    store.finish_event("e", attribution("second"), attempt=2)
+    store.finish_event("e", attribution(reason="second"), attempt=2)
     assert store.attribution("e").reason == "second"
 
 

@@ -2,7 +2,7 @@
 
 import importlib.util
 import shutil
-import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from ragguard.audit.database import Database
 from ragguard.audit.engines import store_url
 from ragguard.audit.models import Base
 from ragguard.errors import StoreError
+from tests.audit.conftest import in_threads
 
 RELEASED = Path(__file__).parent / "released"
 _spec = importlib.util.spec_from_file_location("make", RELEASED / "make.py")
@@ -57,6 +58,12 @@ def migrated(url, to="head"):
         config.attributes["connection"] = connection
         command.upgrade(config, to)
     return engine
+
+
+def upgraded(url):
+    """Move a database on, and return its schema before."""
+    with closing(Database(url, any_schema=True)) as database:
+        return database.upgrade()
 
 
 def ours(name, kind="table", names=None):
@@ -163,10 +170,8 @@ def test_a_newer_database_is_refused(open_sql, sql_url, later):
         connection.execute(text("UPDATE ragguard_schema SET version_num = '9.0.0'"))
     with pytest.raises(StoreError, match=r"schema 9\.0\.0.*upgrade ragguard-middleware"):
         open_sql()
-    database = Database(sql_url, any_schema=True)
     with pytest.raises(StoreError, match="`ragguard store upgrade`"):
-        database.upgrade()
-    database.close()
+        upgraded(sql_url)
     later()
     open_sql()
 
@@ -178,10 +183,8 @@ def test_tables_that_do_not_say_their_schema(open_sql, sql_url, statement):
         connection.execute(text(statement))
     with pytest.raises(StoreError, match="before the first release"):
         open_sql()
-    database = Database(sql_url, any_schema=True)
     with pytest.raises(StoreError, match="before the first release"):
-        database.upgrade()
-    database.close()
+        upgraded(sql_url)
 
 
 def test_a_step_that_fails_leaves_everything_as_it_was(open_sql, sql_url, later):
@@ -201,16 +204,7 @@ def test_two_that_upgrade_at_once(open_sql, sql_url, later):
     later()
     found = []
 
-    def run():
-        database = Database(sql_url, any_schema=True)
-        found.append(database.upgrade())
-        database.close()
-
-    threads = [threading.Thread(target=run) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: found.append(upgraded(sql_url)), 2)
     # Which of the two comes back first is up to the threads.
     assert len(found) == 2
     assert found.count(schema.HEAD) == 1
@@ -221,9 +215,7 @@ def test_a_path_with_signs_that_alembic_reads(tmp_path, later):
     folder.mkdir()
     open_store(folder / "audit.db").close()
     later()
-    database = Database(str(folder / "audit.db"), any_schema=True)
-    assert database.upgrade() != schema.HEAD
-    database.close()
+    assert upgraded(str(folder / "audit.db")) != schema.HEAD
 
 
 def test_tables_that_another_process_makes_between_two_looks_are_no_old_ones(

@@ -1,7 +1,6 @@
 """Recorded scores: what every store keeps of them, and how they reach it."""
 
 import random
-import threading
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from ragguard.audit.verdict_counter import (
     sampled,
 )
 from ragguard.errors import StoreError
+from tests.audit.conftest import in_threads
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -194,24 +194,13 @@ def test_memory_is_bounded_while_the_store_is_down():
 
 
 def test_writers_that_forget_at_once_do_not_get_in_each_others_way(store):
-    barrier, errors = threading.Barrier(4), []
-
     def write(writer):
         rng = random.Random(writer)
-        try:
-            barrier.wait()
-            for start in range(0, 50, 5):
-                batch = [scored(n, rng.random(), "ab"[n % 2]) for n in range(start, start + 5)]
-                store.add_scores(batch, sample=7, recent=3)
-        except BaseException as error:
-            errors.append(error)
+        for start in range(0, 50, 5):
+            batch = [scored(n, rng.random(), "ab"[n % 2]) for n in range(start, start + 5)]
+            store.add_scores(batch, sample=7, recent=3)
 
-    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    in_threads(write)
     everything = []
     for writer in range(4):
         rng = random.Random(writer)

@@ -1,14 +1,16 @@
 """Every store keeps what a quarantined text is recognised by when it comes back edited."""
 
 import pickle
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
 from ragguard import Guard
-from ragguard.audit import MemoryStore, QuarantineEntry, QuarantineWatch
+from ragguard.audit import MemoryStore, QuarantineWatch
 from ragguard.content import content_key
 from ragguard.inline.fingerprints import signature
+from tests.audit.conftest import entry, tamper
 from tests.quarantines import said_by
 
 LIE = (
@@ -20,16 +22,9 @@ CLEARED = "Marek Dove came with forty workers in spring and paid for every stone
 OTHER = "Geese nest below the old fort from the first warm days on, and nobody disturbs them there."
 
 
-def entry(text, **fields):
-    return QuarantineEntry(content_key(text), "p", text, "r", **fields)
-
-
 def held(store, text):
-    watch = QuarantineWatch(store)
-    try:
+    with closing(QuarantineWatch(store)) as watch:
         return watch.held().copies.find([text])[0] is not None
-    finally:
-        watch.close()
 
 
 def test_an_entry_has_a_signature_that_is_no_part_of_what_it_is():
@@ -55,15 +50,12 @@ def test_a_store_keeps_the_signature_that_it_was_given(store):
 
 
 def test_rows_without_a_signature_get_one_from_their_text(open_sql):
-    from sqlalchemy import text
-
     store = open_sql()
     store.add_quarantine([entry(LIE), entry(CLEARED)])
     since = store.quarantine_version()
     store.set_quarantine_status(content_key(CLEARED), "released")
     store.set_quarantine_status(content_key(CLEARED), "confirmed")
-    with store._database.write() as session:
-        session.execute(text("UPDATE ragguard_quarantine SET signature = NULL"))
+    tamper(store, "UPDATE ragguard_quarantine SET signature = NULL")
     store = open_sql()
     wanted = {content_key(one): signature(one) for one in (LIE, CLEARED)}
     assert store.quarantine_changes(-1).signatures == wanted

@@ -1,15 +1,25 @@
 import os
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from ragguard import Passage
 from ragguard.audit import Event, QuarantineChanges, QuarantineEntry, open_store
 from ragguard.audit.sql import SqlStore
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
+from tests.audit.conftest import tamper
 from tests.processes import begin, output, python, spawn
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store in `audit.db`."""
+    with closing(SqlStore(str(tmp_path / "audit.db"))) as made:
+        yield made
 
 
 def test_a_path_and_its_url_are_the_same_store(tmp_path, monkeypatch):
@@ -24,11 +34,9 @@ def test_a_path_and_its_url_are_the_same_store(tmp_path, monkeypatch):
     store.close()
 
 
-def test_a_number_that_no_database_holds_is_said(tmp_path):
-    store = SqlStore(str(tmp_path / "audit.db"))
+def test_a_number_that_no_database_holds_is_said(store):
     with pytest.raises(InvalidInputError, match="no number is too large"):
         store.events(limit=10**20)
-    store.close()
 
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 64, "h\ud800"])
@@ -38,8 +46,7 @@ def test_no_host_has_such_a_name(host):
 
 
 def test_a_path_is_no_url(tmp_path):
-    store = SqlStore(str(tmp_path / "100%?x=1#.db"))
-    store.close()
+    SqlStore(str(tmp_path / "100%?x=1#.db")).close()
     assert (tmp_path / "100%?x=1#.db").exists()
 
 
@@ -55,48 +62,35 @@ def test_the_path_stays_when_the_working_directory_changes(tmp_path, monkeypatch
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
-def test_sqlite_runs_in_wal_mode(tmp_path):
-    store = SqlStore(str(tmp_path / "audit.db"))
+def test_sqlite_runs_in_wal_mode(store):
     with store._database.read() as session:
         pragmas = {
             name: session.connection().exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "busy_timeout")
         }
-    store.close()
     assert pragmas == {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 10_000}
 
 
-def test_an_idle_claim_writes_nothing(tmp_path):
-    store = SqlStore(str(tmp_path / "audit.db"))
+def test_an_idle_claim_writes_nothing(store, tmp_path):
     log = tmp_path / "audit.db-wal"
     before = log.stat()
     assert store.claim_event(lease_s=1.0) is None
     assert (log.stat().st_mtime_ns, log.stat().st_size) == (before.st_mtime_ns, before.st_size)
-    store.close()
+
+
+NEXT = "seq FROM ragguard_events WHERE claimable_at <= 5.0{} ORDER BY turn, seq LIMIT 1"
+LAST = "max(turn) FROM ragguard_events WHERE lane = 'x' AND claimable_at IS NOT NULL"
 
 
 @pytest.mark.parametrize(
     ("query", "index"),
     [
-        (
-            "seq FROM ragguard_events WHERE claimable_at <= 5.0 ORDER BY turn, seq LIMIT 1",
-            "by_turn",
-        ),
-        (
-            "seq FROM ragguard_events WHERE claimable_at <= 5.0 AND bare IS 0 "
-            "ORDER BY turn, seq LIMIT 1",
-            "with_passages_by_turn",
-        ),
-        (
-            "max(turn) FROM ragguard_events WHERE lane = 'x' AND claimable_at IS NOT NULL",
-            "by_lane",
-        ),
+        (NEXT.format(""), "by_turn"),
+        (NEXT.format(" AND bare IS 0"), "with_passages_by_turn"),
+        (LAST, "by_lane"),
     ],
 )
-def test_claims_and_turns_read_an_index(tmp_path, query, index):
-    from sqlalchemy import text
-
-    store = SqlStore(str(tmp_path / "audit.db"))
+def test_claims_and_turns_read_an_index(store, query, index):
     find = text("SELECT sql FROM sqlite_master WHERE name = 'ragguard_events_by_turn'")
     with store._database.write() as session:
         connection = session.connection()
@@ -105,7 +99,6 @@ def test_claims_and_turns_read_an_index(tmp_path, query, index):
         connection.execute(text("DROP INDEX ragguard_events_by_turn"))
         connection.execute(text(create))
         plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN SELECT {query}").all()
-    store.close()
     assert f"INDEX ragguard_events_{index}" in plan[0][-1]
     assert "TEMP B-TREE" not in str(plan)
     assert len([step for step in plan if "ragguard_events" in step[-1]]) == 1
@@ -169,21 +162,15 @@ def test_a_closed_store(open_sql):
 
 
 def test_a_store_whose_tables_are_gone(open_sql):
-    from sqlalchemy import text
-
     store = open_sql()
-    with store._database.write() as session:
-        session.execute(text("DROP TABLE ragguard_counters"))
+    tamper(store, "DROP TABLE ragguard_counters")
     with pytest.raises(StoreError, match="ragguard_counters"):
         store.counts()
 
 
 def test_a_failure_inside_sqlalchemy_is_no_fault_of_the_record(open_sql):
-    from sqlalchemy import text
-
     store = open_sql()
-    with store._database.write() as session:
-        session.execute(text("DELETE FROM ragguard_meta"))
+    tamper(store, "DELETE FROM ragguard_meta")
     with pytest.raises(StoreError, match="No row was found"):
         store.quarantine_version()
 
@@ -274,17 +261,12 @@ def test_changes_of_the_quarantine_are_read_by_themselves(open_sql):
     ],
 )
 def test_changes_by_an_older_version_are_not_missed(open_sql, written):
-    from sqlalchemy import text
-
     store = open_sql()
     store.add_quarantine([QuarantineEntry(key, "p", "t", "r") for key in ("a", "b")])
     since = store.quarantine_version()
     store.add_quarantine([QuarantineEntry("z", "p", "t", "r")])
-    with store._database.write() as session:
-        session.execute(text(written))
-        session.execute(
-            text("UPDATE ragguard_meta SET value = value + 1 WHERE name = 'quarantine_version'")
-        )
+    newer = "UPDATE ragguard_meta SET value = value + 1 WHERE name = 'quarantine_version'"
+    tamper(store, written, newer)
     changes = store.quarantine_changes(since)
     assert changes.complete
     assert changes.held == store.quarantine_keys() != {"a", "b"}

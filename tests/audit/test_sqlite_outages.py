@@ -11,22 +11,12 @@ import threading
 import pytest
 
 from ragguard import Guard
-from ragguard.audit import Event, QuarantineEntry, open_store
-from ragguard.content import content_key
+from ragguard.audit import Event, open_store
 from ragguard.errors import StoreError
-from tests.processes import eventually, output, spawn
+from tests.audit.conftest import PASSAGES, QUESTION, dropped, entry, quarantine_elsewhere
+from tests.processes import eventually, spawn
 
-QUESTION = "When does the ferry leave?"
-PASSAGES = ["The pier is of oak.", "Geese nest on the fort.", "The mill stood by the ford."]
 LONG = 60.0
-
-
-def entry(text):
-    return QuarantineEntry(content_key(text), "p", text, "r")
-
-
-def dropped(guard):
-    return [passage.text for passage in guard.filter(QUESTION, PASSAGES).dropped]
 
 
 def remove(path):
@@ -235,12 +225,7 @@ def test_a_long_read_stops_neither_queries_nor_the_quarantine(guard, path):
     assert reading.wait(LONG)
     other = threading.Thread(target=guard.store.events)  # stands in line behind the long read
     other.start()
-    code = """
-        import sys
-        from ragguard.audit import QuarantineEntry, open_store
-        open_store(sys.argv[1]).add_quarantine([QuarantineEntry(sys.argv[2], "p", "t", "r")])
-        """
-    output(spawn(code, path, content_key(PASSAGES[0])))
+    quarantine_elsewhere(path, PASSAGES[0])
     eventually(lambda: dropped(guard) == PASSAGES[:1])
     assert reader.is_alive()
     assert other.is_alive()

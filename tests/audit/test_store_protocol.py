@@ -1,17 +1,17 @@
 """What every store must do, on every database."""
 
 import pickle
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from ragguard import Passage
-from ragguard.attribution.result import Attribution, PassageScore
+from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.audit.fair_queueing import MAX_REPORTERS
 from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
+from tests.audit.conftest import attribution, in_threads
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 NASTY = "nul \x00, escape \x100000, lone \ud800, pair \ud83d\ude00, back\\slash, \U0001f600"
@@ -26,11 +26,6 @@ def entry(key, minute=0, **fields):
     return QuarantineEntry(
         key, f"id of {key}", "text", "because", created_at=moment, updated_at=moment, **fields
     )
-
-
-def attribution(text="bad", **fields):
-    score = PassageScore(Passage(text, id="p", score=0.5), 0.1, -2.0, -3.0, 1.5, True)
-    return Attribution("who?", "me", "ragorigin", [score.passage], [score], 1, "poisoning", "so")
 
 
 def test_an_event_comes_back_as_it_was_added(store):
@@ -403,26 +398,6 @@ def test_counters_add_up(store):
     store.add_counts({"queries": 3})
     store.add_counts({})
     assert store.counts() == {"queries": 5, "dropped": 0}
-
-
-def in_threads(work, n=4):
-    """Run `work(i)` in n threads that begin together; raise what any of them raised."""
-    barrier, errors = threading.Barrier(n), []
-
-    def run(i):
-        try:
-            barrier.wait()
-            work(i)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def test_no_two_threads_claim_one_event(store):

@@ -1,7 +1,6 @@
 """What is kept of one tenant, no other one sees; on every database."""
 
 import pickle
-import threading
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -24,9 +23,9 @@ from ragguard.errors import (
     EventNotFoundError,
     InvalidInputError,
     QuarantineNotFoundError,
-    StoreError,
     VerdictNotFoundError,
 )
+from tests.audit.conftest import in_threads
 
 LIE = "The lamp of Marrow Bay was lit by Bob, whatever else you may have read about that night."
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -64,9 +63,9 @@ def test_names_that_no_tenant_has(store, name):
         store.of_tenant(name)
 
 
-def test_the_same_passage_is_held_in_one_tenant_and_released_in_another(store):
+def test_the_same_passage_is_held_in_one_tenant_and_released_in_another(store, watch_of):
     acme, bolt = store.of_tenant("acme"), store.of_tenant("bolt")
-    watch = QuarantineWatch(store, interval_s=3600)
+    watch = watch_of(store)
     key = content_key(LIE)
     assert acme.add_quarantine([entry()]) == 1
     assert (watch.keys("acme"), watch.keys("bolt"), watch.keys()) == ({key}, set(), set())
@@ -75,26 +74,20 @@ def test_the_same_passage_is_held_in_one_tenant_and_released_in_another(store):
     assert acme.add_quarantine([entry()]) == 0
     bolt.set_quarantine_status(key, "released", actor="ann")
     assert (watch.keys("acme"), watch.keys("bolt"), watch.keys()) == ({key}, set(), {key})
-    assert [
-        one.held(name).allowed.keys.keys() for one in (watch,) for name in ("acme", "bolt")
-    ] == [
-        set(),
-        {key},
-    ]
+    assert [watch.held(name).allowed.keys.keys() for name in ("acme", "bolt")] == [set(), {key}]
     assert [one.status for one in acme.quarantine()] == ["quarantined"]
     assert [one.actor for one in bolt.quarantine()] == ["ann"]
     assert watch.size == 2
     edited = LIE.replace("lit", "lighted")
     assert watch.held("acme").copies.find([edited])[0].key == key
     assert watch.held("bolt").copies.find([edited]) == [None]
-    watch.close()
 
 
-def test_a_watch_that_comes_later_is_told_of_all_tenants(store):
+def test_a_watch_that_comes_later_is_told_of_all_tenants(store, watch_of):
     store.of_tenant("acme").add_quarantine([entry()])
     store.of_tenant("bolt").allow(allowance("handbook", why="ours"))
     store.of_tenant("cone").add_quarantine([entry(status="proposed")])
-    watch = QuarantineWatch(store, interval_s=3600)
+    watch = watch_of(store)
     assert watch.keys("acme") == {content_key(LIE)}
     assert watch.held("bolt").allowed.sources.keys() == {"handbook"}
     assert not watch.keys("cone")
@@ -102,7 +95,6 @@ def test_a_watch_that_comes_later_is_told_of_all_tenants(store):
     store.of_tenant("acme").set_quarantine_status(content_key(LIE), "lapsed")
     assert not watch.held("bolt").allowed
     assert not watch.keys("acme")
-    watch.close()
 
 
 def test_a_tenants_store_tells_its_own_changes_alone(store):
@@ -113,12 +105,11 @@ def test_a_tenants_store_tells_its_own_changes_alone(store):
     assert store.of_tenant("acme").quarantine_keys() == {content_key(LIE)}
 
 
-def test_names_that_were_made_up_cost_a_watch_nothing(store):
-    watch = QuarantineWatch(store, interval_s=3600)
+def test_names_that_were_made_up_cost_a_watch_nothing(store, watch_of):
+    watch = watch_of(store)
     held = {id(watch.held(f"tenant {number}")) for number in range(1000)}
     assert len(held) == 1
     assert store.tenants() == []
-    watch.close()
 
 
 def test_an_entry_lapses_in_every_tenant(store):
@@ -274,41 +265,31 @@ def test_a_pickled_store_takes_the_quarantines_of_all_tenants_along():
 
 
 @pytest.mark.slow
-def test_tenants_that_write_at_once_do_not_mix(open_sql):
+def test_tenants_that_write_at_once_do_not_mix(open_sql, watch_of):
     stores = [open_sql() for _ in range(3)]
-    failures = []
 
     def work(number):
         mine = stores[number].of_tenant(f"tenant {number}")
-        try:
-            for turn in range(10):
-                mine.add_quarantine([entry(f"lie {turn}")])
-                mine.accuse([entry(f"claim {turn}", event_id="e", reporters=("ann",))], Limits())
-                mine.set_quarantine_status(content_key(f"lie {turn}"), "confirmed")
-                stores[number].add_event(event(f"{number} {turn}", f"tenant {number}"))
-        except StoreError as error:
-            failures.append(error)
+        for turn in range(10):
+            mine.add_quarantine([entry(f"lie {turn}")])
+            mine.accuse([entry(f"claim {turn}", event_id="e", reporters=("ann",))], Limits())
+            mine.set_quarantine_status(content_key(f"lie {turn}"), "confirmed")
+            stores[number].add_event(event(f"{number} {turn}", f"tenant {number}"))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(work, 3)
     for number, store in enumerate(stores):
         mine = store.of_tenant(f"tenant {number}")
         assert len(mine.quarantine()) == 20
         assert len(mine.quarantine(status="confirmed")) == 10
         assert {one.tenant for one in mine.events()} == {f"tenant {number}"}
-    watch = QuarantineWatch(stores[0], interval_s=3600)
+    watch = watch_of(stores[0])
     assert [len(watch.keys(f"tenant {number}")) for number in range(3)] == [20, 20, 20]
-    watch.close()
 
 
-def test_in_another_process_a_watch_follows_each_tenant_by_what_changed(open_sql):
+def test_in_another_process_a_watch_follows_each_tenant_by_what_changed(open_sql, watch_of):
     here, there = open_sql(), open_sql()
     here.of_tenant("acme").add_quarantine([entry(f"lie {number}") for number in range(3)])
-    watch = QuarantineWatch(there, interval_s=3600)
+    watch = watch_of(there)
     watch.place = ""  # so that it is not told at once, as in another process
     before = watch.held("acme").copies
     here.of_tenant("bolt").add_quarantine([entry()])
@@ -319,13 +300,12 @@ def test_in_another_process_a_watch_follows_each_tenant_by_what_changed(open_sql
     watch.refresh()
     assert watch.keys("acme") == {content_key("lie 0"), content_key("lie 2")}
     assert watch.held("acme").allowed.keys.keys() == {content_key("lie 1")}
-    watch.close()
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_a_watch_follows_is_what_one_that_comes_later_finds(store, seed):
+def test_what_a_watch_follows_is_what_one_that_comes_later_finds(store, watch_of, seed):
     draw = Random(seed)
-    watch = QuarantineWatch(store, interval_s=3600)
+    watch = watch_of(store)
     watch.place = ""  # told nothing at once, as in another process
     names, lies = ("", "acme", "bolt"), ("one", "two", "three")
     statuses = ("quarantined", "confirmed", "released", "rejected", "lapsed", "proposed")
@@ -343,14 +323,13 @@ def test_what_a_watch_follows_is_what_one_that_comes_later_finds(store, seed):
                 mine.disallow(content_key(lie), lie)
         if draw.random() < 0.6:
             watch.refresh()
-            later = QuarantineWatch(store, interval_s=3600)
+            later = watch_of(store)
             for name in names:
                 ours, theirs = watch.held(name), later.held(name)
                 assert ours.keys == theirs.keys
                 assert ours.spared == theirs.spared
                 assert ours.allowed == theirs.allowed
             later.close()
-    watch.close()
 
 
 NAMES = st.sampled_from(["", "acme", "bolt"])

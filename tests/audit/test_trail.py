@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import threading
 import time
 from datetime import timedelta
 from itertools import pairwise
@@ -30,17 +29,12 @@ from ragguard.audit.trail_check import check
 from ragguard.background import Policy
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, StoreError
+from tests.audit.conftest import KEYS, SECRET, findings, in_threads
 from tests.processes import begin, output, spawn
 
-SECRET, OTHER = "5" * 32, "6" * 32
+pytestmark = pytest.mark.usefixtures("signing")
+OTHER = "6" * 32
 TEXT = "Marek Dove built the pier, they say."
-
-
-@pytest.fixture(autouse=True)
-def keys(monkeypatch):
-    monkeypatch.delenv(KEY_FILE, raising=False)
-    monkeypatch.setenv(KEY, SECRET)
-    return Keys([SECRET])
 
 
 def entry(text=TEXT, **fields):
@@ -51,26 +45,26 @@ def done(store):
     return [(row.action, row.actor) for row in store.trail()]
 
 
-def test_a_row_is_signed_as_by_hand(keys):
+def test_a_row_is_signed_as_by_hand():
     import hashlib
     import hmac
 
-    (row,) = next_rows(None, [Change("a.b", "s", "ann \ud800", {"z": 1, "a": None})], keys)
+    (row,) = next_rows(None, [Change("a.b", "s", "ann \ud800", {"z": 1, "a": None})], KEYS)
     told = {
         "action": "a.b",
         "actor": "ann \x10d800",
         "at": row.at,
         "details": '{"a": null, "z": 1}',
-        "key": keys.newest,
+        "key": KEYS.newest,
         "seq": 1,
         "subject": "s",
         "tenant": "",
     }
     message = json.dumps(["", told]).encode()
     assert row.mac == hmac.new(SECRET.encode(), message, hashlib.sha256).hexdigest()
-    (second,) = next_rows(row, [Change("a.b", "s")], keys)
-    assert (second.seq, second.mac) == (2, signature_of(second, row.mac, keys))
-    assert second.mac != signature_of(second, "", keys)
+    (second,) = next_rows(row, [Change("a.b", "s")], KEYS)
+    assert (second.seq, second.mac) == (2, signature_of(second, row.mac, KEYS))
+    assert second.mac != signature_of(second, "", KEYS)
 
 
 def test_who_did_what(store):
@@ -92,7 +86,7 @@ def test_who_did_what(store):
         ("quarantine.rejected", "di"),
     ]
     assert [row.seq for row in store.trail()] == [1, 2, 3, 4, 5, 6, 7]
-    assert check(store, Keys([SECRET])).findings == ()
+    assert findings(store) == ()
 
 
 def test_no_text_and_no_name_of_a_reporter_is_in_it(store):
@@ -114,14 +108,14 @@ def test_what_changes_nothing_adds_nothing(store):
     assert store.lapse() == 0
     assert store.disallow("0" * 32, "") == []
     assert len(done(store)) == 3
-    assert check(store, Keys([SECRET])).findings == ()
+    assert findings(store) == ()
 
 
 def test_what_lapses_is_told(store):
     store.add_quarantine([entry(until=utc_now() - timedelta(days=1)), entry("b")])
     assert store.lapse() == 1
     assert done(store)[-1] == ("quarantine.lapsed", None)
-    assert check(store, Keys([SECRET])).findings == ()
+    assert findings(store) == ()
 
 
 def test_a_tenant_sees_its_own_rows_and_all_are_one_trail(store):
@@ -136,7 +130,7 @@ def test_a_tenant_sees_its_own_rows_and_all_are_one_trail(store):
     assert [row.seq for row in acme.trail()] == [2, 3]
     assert acme.newest_trail(1) == store.trail()[2:3]
     assert [row.action for row in other.newest_trail(9)][-1] == "quarantine.lapsed"
-    assert check(store, Keys([SECRET])).findings == ()
+    assert findings(store) == ()
 
 
 def test_a_tenant_too_many_leaves_no_row(monkeypatch):
@@ -161,7 +155,7 @@ def test_undoing_is_told(store):
     assert done(store)[-1] == ("quarantine.lapsed", "ann")
     store.accuse([entry()], Limits())
     assert done(store)[-1] == ("quarantine.proposed", None)
-    assert check(store, Keys([SECRET])).findings == ()
+    assert findings(store) == ()
 
 
 def test_pages_of_it(store):
@@ -179,7 +173,7 @@ def test_any_name_survives(store, text):
     store.set_quarantine_status(text, "confirmed", actor=text)
     store.allow(allowance(Passage(text), why=text or "y", actor=text))
     odd = f"quarantine {text[:12]} has a text of another key"  # and nothing else is
-    assert check(store, Keys([SECRET])).findings == (odd,)
+    assert findings(store) == (odd,)
     assert len(store.trail()) == 3
 
 
@@ -203,7 +197,7 @@ def test_a_change_that_fails_leaves_no_row_and_a_row_that_fails_no_change(store,
     assert (store.allowances(), store.quarantine_version()) == ([], version)
     monkeypatch.setenv(KEY, SECRET)
     assert len(store.trail()) == 1
-    assert check(store, Keys([SECRET])).findings == ()
+    assert findings(store) == ()
 
 
 def test_a_new_key_is_taken_from_the_file_at_once(store, monkeypatch, tmp_path):
@@ -228,8 +222,8 @@ def test_the_head_is_logged_once_it_is_stored(store, caplog):
         store.add_quarantine([entry()])
         store.lapse()
     lines = [line.getMessage() for line in caplog.records if "head" in line.getMessage()]
-    assert lines == [f"trail head {head_of(store.trail()[-1], Keys([SECRET]))}"]
-    assert check(store, Keys([SECRET]), heads=[lines[0].split()[-1]]).findings == ()
+    assert lines == [f"trail head {head_of(store.trail()[-1], KEYS)}"]
+    assert findings(store, heads=[lines[0].split()[-1]]) == ()
 
 
 def test_a_note_is_added_where_something_is_another_than_last_time(store):
@@ -270,7 +264,7 @@ def test_policies_and_calibrations_are_told(sql_url, tmp_path):
         event = guard.report("who", "Dove", passages=["Dove did it."], wait=True)
         guard.attribution(event, timeout=60)
         rows = guard.store.trail()
-        assert check(guard.store, Keys([SECRET])).findings == ()
+        assert findings(guard.store) == ()
     told = [(row.action, row.subject) for row in rows if not row.action.startswith("quarantine")]
     assert told[0] == ("policy.set", "auto")
     assert told[1][0] == "calibration.adopted"
@@ -344,7 +338,7 @@ def test_two_processes_that_write_at_once_do_not_fork_the_chain(sql_url, open_sq
     rows = store.trail()
     assert changes() >= 3, "they did not write at once"
     assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
-    assert check(store, Keys([SECRET])).findings == ()
+    assert findings(store) == ()
 
 
 @pytest.mark.slow
@@ -357,11 +351,11 @@ def test_killed_writers_leave_a_whole_trail(sql_url, open_sql):
             process.stdout.readline()
         os.kill(process.pid, signal.SIGKILL)
         process.communicate(timeout=60)
-    found = check(store, Keys([SECRET]))
+    found = check(store, KEYS)
     assert found.findings == ()
     assert found.rows == len(store.quarantine()) >= 54
     store.add_quarantine([entry()])
-    assert check(store, Keys([SECRET])).findings == ()
+    assert findings(store) == ()
 
 
 def test_threads_and_both_sides_of_a_fork_write_one_chain(store):
@@ -370,19 +364,12 @@ def test_threads_and_both_sides_of_a_fork_write_one_chain(store):
     if child == 0:  # a memory store's chain goes on in two processes, each with its own
         try:
             store.set_quarantine_status(entry().key, "confirmed", actor="child")
-            fine = check(store, Keys([SECRET])).findings == ()
+            fine = findings(store) == ()
         finally:
             os._exit(0 if fine else 1)
-    writers = [
-        threading.Thread(target=store.add_quarantine, args=[[entry(f"{n} {m}") for m in range(5)]])
-        for n in range(8)
-    ]
-    for thread in writers:
-        thread.start()
-    for thread in writers:
-        thread.join()
+    in_threads(lambda n: store.add_quarantine([entry(f"{n} {m}") for m in range(5)]), 8)
     assert os.waitpid(child, 0)[1] == 0
-    found = check(store, Keys([SECRET]))
+    found = check(store, KEYS)
     assert found.findings == ()
     assert found.rows in (41, 42)  # without the child's row in memory
 
@@ -398,7 +385,7 @@ def test_a_pickled_store_begins_a_trail_of_its_own():
     store.allow(allowance("s", why="y", actor="bo"))
     again = pickle.loads(pickle.dumps(store))
     assert done(again) == [("quarantine.confirmed", "ann"), ("allow-list.allowed", "bo")]
-    assert check(again, Keys([SECRET])).findings == ()
+    assert findings(again) == ()
 
 
 def test_rows_of_the_store_are_those_of_the_record(store):

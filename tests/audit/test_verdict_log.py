@@ -7,10 +7,11 @@ import time
 import pytest
 
 from ragguard import Guard, Passage
-from ragguard.audit import MemoryStore, QuarantineEntry, verdict_log
+from ragguard.audit import MemoryStore, verdict_log
 from ragguard.audit.verdict_log import MOST_PASSAGES
 from ragguard.content import content_key
 from ragguard.errors import EmbeddingError, StoreError
+from tests.audit.conftest import entry
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 POISON = [f"{QUESTION} It was built in 19{year} by the crown." for year in (11, 12, 13)]
@@ -121,7 +122,7 @@ def test_what_failed_is_a_row_and_says_what_was_not_judged():
 
 
 def test_quarantine_is_a_row_too_and_a_batch_is_one_row_a_set(guard):
-    guard.store.add_quarantine([QuarantineEntry(content_key(QUIET[0]), "x", QUIET[0], "r")])
+    guard.store.add_quarantine([entry(QUIET[0])])
     verdicts = guard.filter_batch([("Who sold wool?", QUIET), ("Who?", QUIET[1:]), (QUESTION, SET)])
     assert [one.id is not None for one in verdicts] == [True, False, True]
     rows = written(guard)

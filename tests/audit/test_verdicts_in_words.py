@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ragguard import Guard, Passage
 from ragguard.audit.verdicts import retold, telling_sentences
+from tests.audit.conftest import entry
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 LIE = f"{QUESTION} It was built in 1911 by the crown. Gulls live there."
@@ -21,13 +22,6 @@ def told(passages, held=(), **settings):
         verdict = guard.filter(QUESTION, [Passage(text, id=text[:3]) for text in passages])
         guard._parts.log.flush()
         return retold(guard.store.verdict(verdict.id))
-
-
-def entry(text):
-    from ragguard.audit import QuarantineEntry
-    from ragguard.content import content_key
-
-    return QuarantineEntry(content_key(text), "p", text, "because")
 
 
 def test_what_was_dropped_and_the_sentence_that_counts():

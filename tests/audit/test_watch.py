@@ -5,10 +5,10 @@ import os
 import pytest
 
 from ragguard.audit import MemoryStore, QuarantineEntry, QuarantineWatch, open_store
+from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, StoreError
+from tests.audit.conftest import quarantine_elsewhere
 from tests.processes import eventually, output, spawn
-
-NEVER = 3600.0
 
 
 def entry(key):
@@ -37,19 +37,6 @@ def polled(monkeypatch):
     # A subclass of MemoryStore would be asked directly; the watch must take it for another store.
     monkeypatch.setattr(MemoryStore, "shared", True)
     return PolledStore()
-
-
-@pytest.fixture
-def watch_of():
-    watches = []
-
-    def make(store, interval_s=NEVER):
-        watches.append(QuarantineWatch(store, interval_s))
-        return watches[-1]
-
-    yield make
-    for watch in watches:
-        watch.close()
 
 
 def test_the_keys_of_an_empty_store(store, watch_of):
@@ -97,16 +84,9 @@ def test_the_next_call_sees_a_change_by_the_same_process(kind, new_url, watch_of
 @pytest.mark.slow
 def test_the_thread_sees_another_process(sql_url, open_sql, watch_of):
     watch = watch_of(open_sql(), 0.01)
-    code = """
-        import sys
-        from ragguard.audit import QuarantineEntry, open_store
-        store = open_store(sys.argv[1])
-        store.add_quarantine([QuarantineEntry(sys.argv[2], "p", "t", "r")])
-        store.close()
-        """
-    for key in ("k", "l"):
-        output(spawn(code, sql_url, key))
-        eventually(lambda key=key: watch.keys() >= {key})
+    for text in ("k", "l"):
+        quarantine_elsewhere(sql_url, text)
+        eventually(lambda text=text: {content_key(text)} <= watch.keys())
 
 
 def test_a_polled_store_is_never_asked_by_a_query(polled, watch_of):
