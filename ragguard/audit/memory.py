@@ -7,7 +7,7 @@ same objects, and a thread that writes takes little of the interpreter from quer
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -246,11 +246,7 @@ class MemoryStore(MemoryQuarantine):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is held back stays so elsewhere; events are attributed where they were reported.
-        held = {}
-        for tenant in self._holdings.by_tenant:
-            seen = self.of_tenant(tenant or None)
-            held[tenant] = seen.quarantine(), seen.allowances()
-        return _restored, (self._max_finished, self._max_open, held, self.tenant)
+        return _restored, (self._max_finished, self._max_open, self.standing(), self.tenant)
 
     def _before_fork(self) -> None:
         self._lock.acquire()
@@ -262,15 +258,16 @@ class MemoryStore(MemoryQuarantine):
 def _restored(
     max_finished: int,
     max_open: int,
-    held: Mapping[str, tuple[Sequence[QuarantineEntry], Sequence[Allowance]]],
+    held: Sequence[tuple[str, QuarantineEntry | Allowance]],
     tenant: str,
 ) -> MemoryStore:
     store = MemoryStore(max_finished=max_finished, max_open=max_open)
-    for name, (newest_first, allowances) in held.items():
+    for name, one in held:
         seen = store.of_tenant(name or None)
-        seen.add_quarantine(newest_first[::-1])
-        for allowance in allowances[::-1]:
-            seen.allow(allowance)
+        if isinstance(one, Allowance):
+            seen.allow(one)
+        else:
+            seen.add_quarantine([one])
     return store.of_tenant(tenant or None)
 
 

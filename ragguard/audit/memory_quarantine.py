@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from ragguard.audit.accusation import Load, decided_all
-from ragguard.audit.allow_list import Allowance, Effect, Standing, as_allowed
+from ragguard.audit.allow_list import Allowance, Effect, as_allowed
 from ragguard.audit.memory_records import MemoryRecords
 from ragguard.audit.quarantine import (
     HELD,
@@ -234,9 +234,9 @@ class MemoryQuarantine(MemoryRecords):
             found = list(self._mine.allowances.values())
         return sorted(found, key=lambda one: one.created_at)[::-1]
 
-    def standing(self) -> list[tuple[str, Standing]]:
+    def standing(self) -> list[tuple[str, QuarantineEntry | Allowance]]:
         with self._lock:
-            found: list[tuple[str, Standing]] = []
+            found: list[tuple[str, QuarantineEntry | Allowance]] = []
             for tenant, mine in self._holdings.by_tenant.items():
                 found += [(tenant, one) for one in mine.entries.values()]
                 found += [(tenant, one) for one in mine.allowances.values()]

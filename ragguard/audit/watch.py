@@ -71,10 +71,6 @@ class QuarantineWatch(Repeater):
         """How many texts the filter drops, of all tenants."""
         return sum(len(one.keys) for one in self._held.values())
 
-    def keys(self, tenant: str = "") -> frozenset[str]:
-        """Return the keys that the filter must drop now, as `held` does."""
-        return self.held(tenant).keys
-
     def held(self, tenant: str = "") -> Quarantined:
         """Return what the filter must drop now for a tenant.
 
@@ -134,7 +130,7 @@ class QuarantineWatch(Repeater):
                 self._complain()
 
     def close(self) -> None:
-        """Stop watching; `keys` goes on returning the last keys."""
+        """Stop watching; `held` goes on returning the last keys."""
         self._stop.set()
 
     def _is_due(self) -> bool:

@@ -151,10 +151,10 @@ def test_days_are_counted_from_the_moment_it_came_into_force():
 def test_the_filter_hears_that_an_entry_has_lapsed(store, watch_of, interval_s):
     watch = watch_of(store, interval_s)
     store.accuse([accusation("k", "ann")], replace(FREE, days=0.4 / 86_400))
-    assert watch.keys() == {"k"}
+    assert watch.held().keys == {"k"}
     if interval_s > 1 and getattr(store, "shared", True):
         pytest.skip("its thread looks once an hour here")
-    eventually(lambda: not watch.keys(), seconds=30)
+    eventually(lambda: not watch.held().keys, seconds=30)
     assert states(store) == {"k": "lapsed"}
 
 
@@ -164,6 +164,6 @@ def test_a_store_that_cannot_be_written_keeps_what_is_over(store, watch_of, capl
     store.lapse = lambda: 1 / 0
     watch.reload()
     watch.reload()
-    assert watch.keys() == {"k"}
+    assert watch.held().keys == {"k"}
     assert watch.error is None
     assert caplog.text.count("stays in force for now") == 1

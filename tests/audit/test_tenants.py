@@ -68,12 +68,12 @@ def test_the_same_passage_is_held_in_one_tenant_and_released_in_another(store, w
     watch = watch_of(store)
     key = content_key(LIE)
     assert acme.add_quarantine([entry()]) == 1
-    assert (watch.keys("acme"), watch.keys("bolt"), watch.keys()) == ({key}, set(), set())
+    assert [watch.held(name).keys for name in ("acme", "bolt", "")] == [{key}, set(), set()]
     assert bolt.add_quarantine([entry()]) == 1
     assert store.add_quarantine([entry()]) == 1
     assert acme.add_quarantine([entry()]) == 0
     bolt.set_quarantine_status(key, "released", actor="ann")
-    assert (watch.keys("acme"), watch.keys("bolt"), watch.keys()) == ({key}, set(), {key})
+    assert [watch.held(name).keys for name in ("acme", "bolt", "")] == [{key}, set(), {key}]
     assert [watch.held(name).allowed.keys.keys() for name in ("acme", "bolt")] == [set(), {key}]
     assert [one.status for one in acme.quarantine()] == ["quarantined"]
     assert [one.actor for one in bolt.quarantine()] == ["ann"]
@@ -88,13 +88,13 @@ def test_a_watch_that_comes_later_is_told_of_all_tenants(store, watch_of):
     store.of_tenant("bolt").allow(allowance("handbook", why="ours"))
     store.of_tenant("cone").add_quarantine([entry(status="proposed")])
     watch = watch_of(store)
-    assert watch.keys("acme") == {content_key(LIE)}
+    assert watch.held("acme").keys == {content_key(LIE)}
     assert watch.held("bolt").allowed.sources.keys() == {"handbook"}
-    assert not watch.keys("cone")
+    assert not watch.held("cone").keys
     store.of_tenant("bolt").disallow(content_key("handbook"), "handbook")
     store.of_tenant("acme").set_quarantine_status(content_key(LIE), "lapsed")
     assert not watch.held("bolt").allowed
-    assert not watch.keys("acme")
+    assert not watch.held("acme").keys
 
 
 def test_a_tenants_store_tells_its_own_changes_alone(store):
@@ -283,7 +283,7 @@ def test_tenants_that_write_at_once_do_not_mix(open_sql, watch_of):
         assert len(mine.quarantine(status="confirmed")) == 10
         assert {one.tenant for one in mine.events()} == {f"tenant {number}"}
     watch = watch_of(stores[0])
-    assert [len(watch.keys(f"tenant {number}")) for number in range(3)] == [20, 20, 20]
+    assert [len(watch.held(f"tenant {number}").keys) for number in range(3)] == [20, 20, 20]
 
 
 def test_in_another_process_a_watch_follows_each_tenant_by_what_changed(open_sql, watch_of):
@@ -294,11 +294,11 @@ def test_in_another_process_a_watch_follows_each_tenant_by_what_changed(open_sql
     before = watch.held("acme").copies
     here.of_tenant("bolt").add_quarantine([entry()])
     watch.refresh()
-    assert watch.keys("bolt") == {content_key(LIE)}
+    assert watch.held("bolt").keys == {content_key(LIE)}
     assert watch.held("acme").copies is before
     here.of_tenant("acme").set_quarantine_status(content_key("lie 1"), "released")
     watch.refresh()
-    assert watch.keys("acme") == {content_key("lie 0"), content_key("lie 2")}
+    assert watch.held("acme").keys == {content_key("lie 0"), content_key("lie 2")}
     assert watch.held("acme").allowed.keys.keys() == {content_key("lie 1")}
 
 
@@ -346,5 +346,5 @@ def test_a_watch_holds_what_each_tenant_holds(steps):
         mine.add_quarantine([entry(lie)])
         mine.set_quarantine_status(key, "confirmed" if put else "lapsed")
         (wanted[name].add if put else wanted[name].discard)(key)
-        assert {name: watch.keys(name) for name in wanted} == wanted
+        assert {name: watch.held(name).keys for name in wanted} == wanted
     watch.close()

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ragguard import Guard, Passage
-from ragguard.audit import MemoryStore, verdict_log
+from ragguard.audit import MemoryStore, QuarantineEntry, verdict_log
 from ragguard.audit.verdict_log import MOST_PASSAGES
 from ragguard.content import content_key
 from ragguard.errors import EmbeddingError, StoreError

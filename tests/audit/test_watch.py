@@ -40,27 +40,27 @@ def polled(monkeypatch):
 
 
 def test_the_keys_of_an_empty_store(store, watch_of):
-    assert watch_of(store).keys() == frozenset()
+    assert watch_of(store).held().keys == frozenset()
 
 
 def test_the_keys_that_were_there_before(store, watch_of):
     store.add_quarantine([entry("k")])
-    assert watch_of(store).keys() == {"k"}
+    assert watch_of(store).held().keys == {"k"}
 
 
 def test_a_refresh_loads_at_once(store, watch_of):
     watch = watch_of(store)
     store.add_quarantine([entry("k")])
     assert watch.refresh() == {"k"}
-    assert watch.keys() == {"k"}
+    assert watch.held().keys == {"k"}
 
 
 def test_the_thread_notices_every_change(store, watch_of):
     watch = watch_of(store, 0.01)
     store.add_quarantine([entry("k")])
-    eventually(lambda: watch.keys() == {"k"})
+    eventually(lambda: watch.held().keys == {"k"})
     store.set_quarantine_status("k", "released")
-    eventually(lambda: watch.keys() == frozenset())
+    eventually(lambda: watch.held().keys == frozenset())
 
 
 @pytest.mark.slow
@@ -74,9 +74,9 @@ def test_the_next_call_sees_a_change_by_the_same_process(kind, new_url, watch_of
     watch = watch_of(store)
     for i in range(50):
         other.add_quarantine([entry(f"{i}")])
-        assert watch.keys() == {f"{i}"}
+        assert watch.held().keys == {f"{i}"}
         other.set_quarantine_status(f"{i}", "released")
-        assert watch.keys() == frozenset()
+        assert watch.held().keys == frozenset()
     store.close()
     other.close()
 
@@ -86,7 +86,7 @@ def test_the_thread_sees_another_process(sql_url, open_sql, watch_of):
     watch = watch_of(open_sql(), 0.01)
     for text in ("k", "l"):
         quarantine_elsewhere(sql_url, text)
-        eventually(lambda text=text: {content_key(text)} <= watch.keys())
+        eventually(lambda text=text: {content_key(text)} <= watch.held().keys)
 
 
 def test_a_polled_store_is_never_asked_by_a_query(polled, watch_of):
@@ -94,7 +94,7 @@ def test_a_polled_store_is_never_asked_by_a_query(polled, watch_of):
     polled.place = "elsewhere"  # as if another process had changed it: nobody here is told
     asked = polled.asked
     polled.add_quarantine([entry("k")])
-    assert watch.keys() == frozenset()
+    assert watch.held().keys == frozenset()
     assert polled.asked == asked
 
 
@@ -107,10 +107,10 @@ def test_a_store_that_fails_keeps_its_last_keys(polled, watch_of, caplog):
             polled.down = True
             failed = polled.asked + 5
             eventually(lambda failed=failed: polled.asked > failed)
-            assert watch.keys() >= {"k"}
+            assert watch.held().keys >= {"k"}
             polled.down = False
             polled.add_quarantine([entry(f"new {i}")])
-            eventually(lambda i=i: watch.keys() >= {f"new {i}"})
+            eventually(lambda i=i: watch.held().keys >= {f"new {i}"})
     assert len(caplog.records) == streaks
     assert "1 known keys stay in force: down" in caplog.messages[0]
 
@@ -120,7 +120,7 @@ def test_a_refresh_says_when_the_store_fails(polled, watch_of):
     polled.down = True
     with pytest.raises(StoreError, match="down"):
         watch.refresh()
-    assert watch.keys() == frozenset()
+    assert watch.held().keys == frozenset()
     with pytest.raises(StoreError, match="down"):
         QuarantineWatch(polled)
 
@@ -144,12 +144,12 @@ def test_a_closed_watch_keeps_its_keys(polled):
     watch._thread.join(30)
     assert not watch._thread.is_alive()
     polled.set_quarantine_status("k", "released")
-    assert watch.keys() == {"k"}
+    assert watch.held().keys == {"k"}
 
 
 def test_a_memory_store_needs_no_thread(watch_of):
     watch = watch_of(MemoryStore(), 0.001)
-    watch.keys()
+    watch.held()
     assert watch._thread is None
 
 
@@ -174,9 +174,9 @@ def test_a_fork_keeps_watching_and_no_thread_keeps_a_process(sql_url, open_sql):
         if pid == 0:
             os.read(read, 1)
             deadline = time.monotonic() + 30
-            while "k" not in watch.keys() and time.monotonic() < deadline:
+            while "k" not in watch.held().keys and time.monotonic() < deadline:
                 time.sleep(0.005)
-            os._exit(0 if watch.keys() == {"k"} else 1)
+            os._exit(0 if watch.held().keys == {"k"} else 1)
         store.add_quarantine([QuarantineEntry("k", "p", "t", "r")])
         os.write(write, b"x")
         print(os.waitpid(pid, 0)[1], watch.refresh())

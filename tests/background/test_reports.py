@@ -55,7 +55,7 @@ def test_ragorigin_takes_the_embedder_and_what_was_seen():
         assert {passage.text for passage in found.responsible} == set(PLANTED)
         assert embedder.calls
         held = guard.store.quarantine_keys()
-        assert parts.quarantine.keys() == held == {content_key(text) for text in PLANTED}
+        assert parts.quarantine.held().keys == held == {content_key(text) for text in PLANTED}
 
 
 def test_passages_that_cannot_be_read_leave_those_that_were_seen(caplog):
