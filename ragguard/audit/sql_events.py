@@ -37,20 +37,16 @@ class SqlEvents(TenantViews):
             return
         with self._database.write() as session:
             next_in = _turns(session)
-            ids = {event.id for event in events}
-            known = set(session.scalars(select(EventRow.id).where(EventRow.id.in_(ids))))
-            again: list[tuple[Event, int]] = []
             fresh: dict[str, tuple[Event, int]] = {}
+            again: list[tuple[Event, int]] = []
             for event in events:
-                turn = next_in(event.lane)
-                if event.id in known or event.id in fresh:
-                    again.append((event, turn))
-                else:
-                    fresh[event.id] = event, turn
-            again += _insert(session, fresh)
+                one = event, next_in(event.lane)
+                if fresh.setdefault(event.id, one) is not one:
+                    again.append(one)
             # In the order of ids, as they are inserted: two writers in different order would
             # deadlock.
-            for event, turn in sorted(again, key=lambda item: item[0].id):
+            known = _insert(session, fresh)
+            for event, turn in sorted([*known, *again], key=lambda item: item[0].id):
                 _count(session, event, turn)
 
     def event(self, event_id: str) -> Event:
@@ -226,9 +222,7 @@ def _claimable(
 
 
 def _insert(session: Session, fresh: Mapping[str, tuple[Event, int]]) -> list[tuple[Event, int]]:
-    """Insert the events and return those that another process has inserted meanwhile."""
-    if not fresh:
-        return []
+    """Insert the events and return those that are there already."""
     added = (
         insert_into(session, EventRow)
         .on_conflict_do_nothing(index_elements=[EventRow.id])
