@@ -24,8 +24,7 @@ from ragguard.text import encodable
 _BUSY_S = 10.0
 
 Access = Literal["make", "keep", "look"]
-"""Make the file and the tables where they are missing; refuse what is no store, and change no mode
-of it; or do so and read even a file that may not be written, as it is now."""
+"""What `SqlStore` may do with file and tables; "make" alone sets a file's journal mode."""
 
 Steps = Generator[Any, Any, Any]
 

@@ -45,10 +45,9 @@ def as_utc(moment: datetime) -> datetime:
 
 def check_status(status: QuarantineStatus) -> None:
     """Raise `InvalidInputError` when this is none of an entry's."""
-    if status not in get_args(QuarantineStatus):
+    if status not in (known := get_args(QuarantineStatus)):
         raise InvalidInputError(
-            f"a quarantine's status cannot be {status!r}; "
-            f"pass one of {', '.join(get_args(QuarantineStatus))}"
+            f"a quarantine's status cannot be {status!r}; pass one of {', '.join(known)}"
         )
 
 

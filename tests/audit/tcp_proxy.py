@@ -5,10 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from types import TracebackType
-from typing import Self
-
-__all__ = ["Proxy"]
 
 _CHUNK = 1 << 16
 
@@ -62,17 +58,6 @@ class Proxy:
         self._listening.close()
         self.cut()
         self._flowing.set()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):

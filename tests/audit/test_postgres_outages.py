@@ -4,8 +4,10 @@ import logging
 import os
 import threading
 import time
+from contextlib import closing
 
 import pytest
+from sqlalchemy import make_url, text
 
 from ragguard import Guard
 from ragguard.audit import open_store
@@ -26,17 +28,13 @@ def direct(new_url):
 
 @pytest.fixture
 def proxy(direct):
-    from sqlalchemy import make_url
-
     where = make_url(direct)
-    with Proxy(where.host or "127.0.0.1", where.port or 5432) as made:
+    with closing(Proxy(where.host or "127.0.0.1", where.port or 5432)) as made:
         yield made
 
 
 @pytest.fixture
 def proxied(direct, proxy):
-    from sqlalchemy import make_url
-
     where = make_url(direct).set(host="127.0.0.1", port=proxy.port)
     return where.render_as_string(hide_password=False)
 
@@ -51,9 +49,8 @@ def guard(proxied, proxy):
 
 @pytest.fixture
 def elsewhere(direct):
-    store = open_store(direct)
-    yield store
-    store.close()
+    with closing(open_store(direct)) as store:
+        yield store
 
 
 @pytest.mark.slow
@@ -216,8 +213,6 @@ def test_time_outs_of_the_server_are_set_and_the_url_overrides_them(direct):
 
 def test_a_statement_that_takes_too_long_is_an_error(direct):
     store = open_store(f"{direct}%20-c%20statement_timeout%3D200ms")
-    from sqlalchemy import text
-
     with pytest.raises(StoreError, match="statement timeout"), store._database.read() as session:
         session.execute(text("SELECT pg_sleep(30)"))
     assert store.counts() == {}
@@ -227,8 +222,6 @@ def test_a_statement_that_takes_too_long_is_an_error(direct):
 def test_a_lock_that_somebody_keeps_is_an_error(direct):
     first = open_store(direct)
     second = open_store(f"{direct}%20-c%20lock_timeout%3D200ms")
-    from sqlalchemy import text
-
     with first._database.write() as session:
         session.execute(text("LOCK TABLE ragguard_counters"))
         with pytest.raises(StoreError, match="lock timeout"):
