@@ -1,6 +1,7 @@
 """PostgreSQL behind a proxy that forgets connections, hangs or cuts: nothing waits without end."""
 
 import logging
+import math
 import os
 import threading
 import time
@@ -195,20 +196,23 @@ def test_the_first_query_after_a_fork_asks_nobody(guard, proxy):
     assert answers == [b"1"]
 
 
-def test_time_outs_of_the_server_are_set_and_the_url_overrides_them(direct):
-    own = f"{direct}%20-c%20statement_timeout%3D7s"
-    for url, expected in ((direct, ("10s", "5s")), (own, ("7s", "5s"))):
-        store = open_store(url)
-        with store._database.read() as session:
-            connection = session.connection()
-            found = tuple(
-                connection.exec_driver_sql(f"SHOW {name}").scalar()
-                for name in ("statement_timeout", "lock_timeout")
-            )
-            limit = connection.connection.dbapi_connection.limit_s
-        store.close()
-        assert found == expected
-        assert limit == float(expected[0].removesuffix("s")) + 1.0
+@pytest.mark.parametrize(
+    ("own", "statement", "seconds"),
+    [("", "10s", 10.0), ("7s", "7s", 7.0), ("2h", "2h", 7200.0), ("0", "0", math.inf)],
+)
+def test_time_outs_of_the_server_are_set_and_the_url_overrides_them(
+    direct, own, statement, seconds
+):
+    url = f"{direct}%20-c%20statement_timeout%3D{own}" if own else direct
+    with closing(open_store(url)) as store, store._database.read() as session:
+        connection = session.connection()
+        found = tuple(
+            connection.exec_driver_sql(f"SHOW {name}").scalar()
+            for name in ("statement_timeout", "lock_timeout")
+        )
+        limit = connection.connection.dbapi_connection.limit_s
+    assert found == (statement, "5s")
+    assert limit == seconds + 1.0
 
 
 def test_a_statement_that_takes_too_long_is_an_error(direct):

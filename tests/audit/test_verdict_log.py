@@ -2,7 +2,6 @@
 
 import logging
 import os
-import time
 
 import pytest
 
@@ -12,6 +11,7 @@ from ragguard.audit.verdict_log import MOST_PASSAGES
 from ragguard.content import content_key
 from ragguard.errors import EmbeddingError, StoreError
 from tests.audit.conftest import entry
+from tests.processes import eventually
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 POISON = [f"{QUESTION} It was built in 19{year} by the crown." for year in (11, 12, 13)]
@@ -192,10 +192,7 @@ def test_they_come_by_themselves_and_the_last_ones_when_the_guard_is_closed(tmp_
     url = str(tmp_path / "audit.db")
     with Guard(store=url) as guard:
         first = guard.filter(QUESTION, SET)
-        deadline = time.monotonic() + 30
-        while not guard.store.verdicts():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        eventually(guard.store.verdicts, seconds=30)
         last = guard.filter(QUESTION, SET[:4])
     with Guard(store=url) as guard:
         assert [row.id for row in guard.store.verdicts()] == [last.id, first.id]
