@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from langchain_core.vectorstores import InMemoryVectorStore
-from lighthouse import WordEmbeddings, documents
+from lighthouse import Ask, WordEmbeddings, documents, quarantine
+from ragguard import Guard
 
 
 @pytest.fixture
@@ -17,3 +20,20 @@ def store(embeddings: WordEmbeddings) -> InMemoryVectorStore:
     made.add_documents(documents())
     embeddings.documents.clear()
     return made
+
+
+@pytest.fixture
+def guard() -> Guard:
+    """A guard that surely drops the poison."""
+    return Guard(embedder=WordEmbeddings(), store=quarantine())
+
+
+@pytest.fixture(params=["", "a"], ids=["sync", "async"])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    """Call a method, or its asynchronous twin; a test that takes this runs with each."""
+
+    async def call(asked: Any, method: str, *given: Any, **options: Any) -> Any:
+        answer = getattr(asked, f"{request.param}{method}")(*given, **options)
+        return await answer if request.param else answer
+
+    return call

@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from langchain_core.vectorstores import InMemoryVectorStore
-from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, texts
-from lighthouse_guard import quarantine
+from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, quarantine, texts
 from ragguard import Guard
 from ragguard.audit import open_store
 from ragguard.errors import InvalidInputError

@@ -12,26 +12,12 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 from langchain_core.vectorstores import InMemoryVectorStore
-from lighthouse import QUERY, WordEmbeddings, texts
+from lighthouse import QUERY, Reports, WordEmbeddings, run, texts
 from ragguard import Guard
 from ragguard.audit.memory import MemoryStore
 from ragguard.errors import InvalidInputError
 
 from langchain_ragguard import RAGGuardFeedback, RAGGuardRetriever
-
-
-class Reports(Guard):
-    """A guard whose complaints stay where the test can read them."""
-
-    def __init__(self) -> None:
-        super().__init__(embedder=WordEmbeddings(), mode="monitor")
-        self.received: list[tuple[str, str, list[Any], str | None]] = []
-
-    def report(
-        self, query: str, response: str, *, passages: Any = None, reporter: Any = None, **_: Any
-    ) -> str:
-        self.received.append((query, response, list(passages), reporter))
-        return f"event-{len(self.received)}"
 
 
 @pytest.fixture
@@ -63,8 +49,7 @@ async def test_a_thumbs_down_reports_what_the_run_saw(
     feedback = RAGGuardFeedback(guard)
     seen = retriever.invoke(QUERY)
 
-    first, second = uuid4(), uuid4()
-    chain.invoke(QUERY, {"callbacks": [feedback], "run_id": first})
+    first, second = run(chain, feedback), uuid4()
     await chain.ainvoke(QUERY, {"callbacks": [feedback], "run_id": second})
 
     assert feedback.report(first, reporter="user-7") == "event-1"
@@ -90,10 +75,7 @@ def test_concurrent_runs_are_told_apart(chain: Runnable[str, str], guard: Report
     feedback = RAGGuardFeedback(guard)
     questions = [QUERY, "Who kept the lamp?", "Where is the ferry?"]
     run_ids = [uuid4() for _ in questions]
-    chain.batch(
-        questions,
-        [{"callbacks": [feedback], "run_id": run_id} for run_id in run_ids],
-    )
+    chain.batch(questions, [{"callbacks": [feedback], "run_id": one} for one in run_ids])
     for run_id in run_ids:
         feedback.report(run_id)
     assert [query for query, *_ in guard.received] == questions
@@ -104,15 +86,13 @@ def test_all_outermost_retrievals_of_a_run_count(
     retriever: RAGGuardRetriever, guard: Reports
 ) -> None:
     feedback = RAGGuardFeedback(guard)
-    run_id = uuid4()
 
     def research(question: str, config: Any) -> str:
         retriever.invoke(question, config)
         retriever.invoke("Where is the ferry?", config)
         return "In 1790."
 
-    RunnableLambda(research).invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
-    feedback.report(run_id)
+    feedback.report(run(RunnableLambda(research), feedback))
     query, _, passages, _ = guard.received[0]
     assert query == QUERY
     assert len(passages) == 6
@@ -120,7 +100,6 @@ def test_all_outermost_retrievals_of_a_run_count(
 
 def test_a_retrieval_inside_a_tool_counts(retriever: RAGGuardRetriever, guard: Reports) -> None:
     feedback = RAGGuardFeedback(guard)
-    run_id = uuid4()
 
     @tool
     def search(question: str) -> str:
@@ -131,8 +110,7 @@ def test_a_retrieval_inside_a_tool_counts(retriever: RAGGuardRetriever, guard: R
         search.invoke({"question": question})
         return "In 1790."
 
-    RunnableLambda(agent).invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
-    feedback.report(run_id)
+    feedback.report(run(RunnableLambda(agent), feedback))
     assert guard.received[0][0] == QUERY
     assert len(guard.received[0][2]) == 3
 
@@ -146,14 +124,11 @@ def test_a_message_is_read_and_a_given_response_wins(
         | (lambda found: "\n".join(texts(found)))
         | FakeListChatModel(responses=["In 1790."])
     )
-    run_id = uuid4()
-    chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    run_id = run(chain, feedback)
     feedback.report(run_id)
     feedback.report(run_id, "It was built in 1790.")
-    assert [response for _, response, _, _ in guard.received] == [
-        "In 1790.",
-        "It was built in 1790.",
-    ]
+    told = [response for _, response, _, _ in guard.received]
+    assert told == ["In 1790.", "It was built in 1790."]
 
 
 def test_what_cannot_be_reported_says_why(retriever: RAGGuardRetriever, guard: Reports) -> None:
@@ -161,9 +136,7 @@ def test_what_cannot_be_reported_says_why(retriever: RAGGuardRetriever, guard: R
     with pytest.raises(InvalidInputError, match="run_id"):
         feedback.report(uuid4())
 
-    run_id = uuid4()
-    chain = retriever | (lambda found: {"documents": found})
-    chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    run_id = run(retriever | (lambda found: {"documents": found}), feedback)
     with pytest.raises(InvalidInputError, match="response="):
         feedback.report(run_id)
     assert feedback.report(run_id, "In 1790.") == "event-1"
@@ -179,8 +152,8 @@ def test_what_is_no_guard_or_no_answer_says_so(
     for other in (None, retriever, Guard):
         with pytest.raises(InvalidInputError, match="guard must be a Guard"):
             RAGGuardFeedback(other)
-    feedback, run_id = RAGGuardFeedback(guard), uuid4()
-    chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    feedback = RAGGuardFeedback(guard)
+    run_id = run(chain, feedback)
     for answer in (5, AIMessage("In 1790.")):
         with pytest.raises(InvalidInputError, match="response must be a str"):
             feedback.report(run_id, answer)
@@ -194,9 +167,7 @@ def test_what_is_no_run_id_says_so(guard: Reports, run_id: Any) -> None:
 
 def test_the_oldest_runs_are_forgotten(chain: Runnable[str, str], guard: Reports) -> None:
     feedback = RAGGuardFeedback(guard, max_runs=2)
-    run_ids = [uuid4() for _ in range(3)]
-    for run_id in run_ids:
-        chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    run_ids = [run(chain, feedback) for _ in range(3)]
     with pytest.raises(InvalidInputError, match="remembered"):
         feedback.report(run_ids[0])
     assert feedback.report(run_ids[1])
@@ -253,16 +224,13 @@ def test_a_complaint_reaches_the_audit_store(store: InMemoryVectorStore) -> None
     guard = Guard(embedder=WordEmbeddings(), store=audit)
     feedback = RAGGuardFeedback(guard)
     retriever = RAGGuardRetriever(base=store.as_retriever(), guard=guard, k=2)
-    chain = retriever | (lambda found: found[0].page_content)
-    run_id = uuid4()
-    answer = chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
-
+    run_id = run(retriever | (lambda found: found[0].page_content), feedback)
     event_id = feedback.report(run_id, reporter="user-7")
     guard.close()
     event = audit.event(event_id)
-
-    assert (event.query, event.response, event.reporter) == (QUERY, answer, "user-7")
-    assert [passage.text for passage in event.passages] == texts(retriever.invoke(QUERY))
+    seen = texts(retriever.invoke(QUERY))
+    assert (event.query, event.response, event.reporter) == (QUERY, seen[0], "user-7")
+    assert [passage.text for passage in event.passages] == seen
 
 
 def test_documents_of_a_run_are_kept_as_they_were(guard: Reports) -> None:

@@ -10,17 +10,21 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
-from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, texts
-from lighthouse_guard import quarantine
+from lighthouse import (
+    FACTS,
+    POISON,
+    QUERY,
+    Ask,
+    CallTimeRetriever,
+    ListRetriever,
+    documents,
+    quarantine,
+    texts,
+)
 from ragguard import Guard
 from ragguard.errors import InvalidInputError
 
 from langchain_ragguard import RAGGuardRetriever
-
-
-@pytest.fixture
-def guard() -> Guard:
-    return Guard(embedder=WordEmbeddings(), store=quarantine())
 
 
 class First(BaseRetriever):
@@ -34,22 +38,7 @@ class First(BaseRetriever):
         return documents()[: self.top_k]
 
 
-class CallTime(BaseRetriever):
-    """Takes k with every call."""
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int = 3
-    ) -> list[Document]:
-        return documents()[:k]
-
-
-class Fixed(BaseRetriever):
-    """Knows nothing of k."""
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        return documents()[:4]
+FIXED = ListRetriever(found=documents()[:4])
 
 
 class Wrapping(BaseRetriever):
@@ -80,19 +69,18 @@ class Merging(BaseRetriever):
     [
         First(),
         Wrapping(base_retriever=First()),
-        Wrapping(base_retriever=CallTime()),
-        Merging(retrievers=[First(), CallTime()]),
+        Wrapping(base_retriever=CallTimeRetriever()),
+        Merging(retrievers=[First(), CallTimeRetriever()]),
         Wrapping(base_retriever=Merging(retrievers=[Wrapping(base_retriever=First())])),
     ],
     ids=["field", "wrapped", "call", "merged", "nested"],
 )
 async def test_the_retrievers_inside_are_asked_for_more(
-    base: BaseRetriever, guard: Guard, caplog: pytest.LogCaptureFixture
+    base: BaseRetriever, guard: Guard, ask: Ask, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = base.model_dump()
     retriever = RAGGuardRetriever(base=base, guard=guard, k=5)
-    assert texts(retriever.invoke(QUERY)) == FACTS[:5]
-    assert texts(await retriever.ainvoke(QUERY)) == FACTS[:5]
+    assert texts(await ask(retriever, "invoke", QUERY)) == FACTS[:5]
     assert base.model_dump() == before
     assert caplog.records == []
 
@@ -111,7 +99,7 @@ def test_langchains_own_ensemble_is_asked_for_more(
 
 @pytest.mark.parametrize(
     "base",
-    [Fixed(), Merging(retrievers=[Fixed()]), RunnableLambda(lambda query: documents()[:4])],
+    [FIXED, Merging(retrievers=[FIXED]), RunnableLambda(lambda query: documents()[:4])],
     ids=["fixed", "merged", "function"],
 )
 async def test_fewer_than_k_are_said_once(
@@ -131,8 +119,8 @@ def test_nothing_is_said_where_k_are_left_or_nothing_was_dropped(
 ) -> None:
     nothing: Any = RunnableLambda(lambda query: [])
     assert RAGGuardRetriever(base=nothing, guard=guard, k=2).invoke(QUERY) == []
-    assert len(RAGGuardRetriever(base=Fixed(), guard=guard, k=2).invoke(QUERY)) == 2
-    assert len(RAGGuardRetriever(base=Fixed(), guard=guard).invoke(QUERY)) == 2
+    assert len(RAGGuardRetriever(base=FIXED, guard=guard, k=2).invoke(QUERY)) == 2
+    assert len(RAGGuardRetriever(base=FIXED, guard=guard).invoke(QUERY)) == 2
     assert caplog.records == []
 
 
@@ -151,14 +139,18 @@ def test_a_retriever_is_no_vector_store(store: InMemoryVectorStore) -> None:
         RAGGuardRetriever.from_vectorstore(store.as_retriever())
 
 
-class Both(CallTime):
+class Both(CallTimeRetriever):
     """Takes k with every call, in both ways."""
 
     async def _aget_relevant_documents(self, query: str, **options: Any) -> list[Document]:
         return documents()[: options["k"]]
 
 
-@pytest.mark.parametrize("base", [CallTime(), Both(), Merging(retrievers=[First(), CallTime()])])
+@pytest.mark.parametrize(
+    "base",
+    [CallTimeRetriever(), Both(), Merging(retrievers=[First(), CallTimeRetriever()])],
+    ids=["sync", "both", "merged"],
+)
 async def test_what_takes_k_in_one_way_only_is_asked_in_that_way(
     guard: Guard, base: BaseRetriever
 ) -> None:

@@ -14,36 +14,23 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.vectorstores import InMemoryVectorStore
-from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, texts
-from lighthouse_guard import quarantine
+from lighthouse import (
+    FACTS,
+    POISON,
+    QUERY,
+    Ask,
+    CallTimeRetriever,
+    ListRetriever,
+    WordEmbeddings,
+    documents,
+    quarantine,
+    texts,
+)
 from pydantic import ValidationError
 from ragguard import Guard
 from ragguard.errors import InvalidInputError, RagguardError
 
 from langchain_ragguard import RAGGuardRetriever
-
-
-class ListRetriever(BaseRetriever):
-    """Returns its documents as they are; knows nothing of k."""
-
-    found: list[Document]
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        return self.found
-
-
-class CallTimeRetriever(BaseRetriever):
-    """Takes k with every call."""
-
-    asked: list[int]
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int = 4
-    ) -> list[Document]:
-        self.asked.append(k)
-        return documents()[:k]
 
 
 class FieldRetriever(BaseRetriever):
@@ -60,11 +47,6 @@ class FieldRetriever(BaseRetriever):
 class BrokenEmbeddings(WordEmbeddings):
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         raise ConnectionError("the embedding service is down")
-
-
-@pytest.fixture
-def guard() -> Guard:
-    return Guard(embedder=WordEmbeddings(), store=quarantine())
 
 
 def listing(found: list[Document], guard: Guard, **options: Any) -> RAGGuardRetriever:
@@ -110,22 +92,20 @@ async def test_ainvoke_awaits_the_base_retriever_and_the_guard(guard: Guard) -> 
     assert texts(await retriever.ainvoke(QUERY)) == FACTS
 
 
-async def test_batches_filter_too(guard: Guard) -> None:
-    retriever = listing(documents(), guard)
-    batches = [*retriever.batch([QUERY, "harbour"]), *await retriever.abatch([QUERY, "harbour"])]
-    assert [texts(found) for found in batches] == [FACTS] * 4
+async def test_batches_filter_too(guard: Guard, ask: Ask) -> None:
+    batches = await ask(listing(documents(), guard), "batch", [QUERY, "harbour"])
+    assert [texts(found) for found in batches] == [FACTS] * 2
 
 
-async def test_documents_come_back_as_the_same_unmodified_objects(guard: Guard) -> None:
+async def test_documents_come_back_as_the_same_unmodified_objects(guard: Guard, ask: Ask) -> None:
     found = documents()
     before = [document.model_copy(deep=True) for document in found]
-    retriever = listing(found, guard)
-    for kept in (retriever.invoke(QUERY), await retriever.ainvoke(QUERY)):
-        assert [id(document) for document in kept] == [id(document) for document in found[2:]]
+    kept = await ask(listing(found, guard), "invoke", QUERY)
+    assert [id(document) for document in kept] == [id(document) for document in found[2:]]
     assert found == before
 
 
-async def test_duplicates_and_missing_ids_are_kept_apart(guard: Guard) -> None:
+async def test_duplicates_and_missing_ids_are_kept_apart(guard: Guard, ask: Ask) -> None:
     same = Document(page_content=FACTS[0], id="same", metadata={"page": 1})
     found = [
         same,
@@ -135,71 +115,62 @@ async def test_duplicates_and_missing_ids_are_kept_apart(guard: Guard) -> None:
         Document(page_content=FACTS[1]),
         Document(page_content=FACTS[2]),
     ]
-    retriever = listing(found, guard)
-    expected = [id(found[i]) for i in (0, 1, 2, 4, 5)]
-    assert [id(document) for document in retriever.invoke(QUERY)] == expected
-    assert [id(document) for document in await retriever.ainvoke(QUERY)] == expected
+    kept = await ask(listing(found, guard), "invoke", QUERY)
+    assert [id(document) for document in kept] == [id(found[i]) for i in (0, 1, 2, 4, 5)]
 
 
-async def test_no_documents_stay_no_documents(guard: Guard) -> None:
-    retriever = listing([], guard, k=3)
-    assert retriever.invoke(QUERY) == []
-    assert await retriever.ainvoke(QUERY) == []
+async def test_no_documents_stay_no_documents(guard: Guard, ask: Ask) -> None:
+    assert await ask(listing([], guard, k=3), "invoke", QUERY) == []
 
 
-async def test_monitor_mode_drops_nothing() -> None:
+async def test_monitor_mode_drops_nothing(ask: Ask) -> None:
     guard = Guard(embedder=WordEmbeddings(), store=quarantine(), mode="monitor")
     retriever = listing(documents(), guard)
-    assert texts(retriever.invoke(QUERY)) == POISON + FACTS
-    assert texts(retriever.invoke(QUERY, k=3)) == [*POISON, FACTS[0]]
-    assert texts(await retriever.ainvoke(QUERY, k=3)) == [*POISON, FACTS[0]]
+    assert texts(await ask(retriever, "invoke", QUERY)) == POISON + FACTS
+    assert texts(await ask(retriever, "invoke", QUERY, k=3)) == [*POISON, FACTS[0]]
 
 
-async def test_what_is_unusual_comes_back_as_a_marked_copy() -> None:
+async def test_what_is_unusual_comes_back_as_a_marked_copy(ask: Ask) -> None:
     found = documents()
     found[0].metadata["ragguard_marked"] = False  # as whoever plants a text may write
     before = [document.model_copy(deep=True) for document in found]
     guard = Guard(embedder=WordEmbeddings(), store=quarantine(), mode="monitor")
-    retriever = listing(found, guard)
-    for kept in (retriever.invoke(QUERY), await retriever.ainvoke(QUERY)):
-        assert [document.id for document in kept] == [document.id for document in found]
-        assert texts(kept) == texts(found)
-        for number, document in enumerate(kept[:2]):
-            assert document is not found[number]
-            assert document.metadata == {"source": f"{number}.txt", "ragguard_marked": True}
-        assert [id(document) for document in kept[2:]] == [id(document) for document in found[2:]]
+    kept = await ask(listing(found, guard), "invoke", QUERY)
+    assert [document.id for document in kept] == [document.id for document in found]
+    assert texts(kept) == texts(found)
+    for number, document in enumerate(kept[:2]):
+        assert document is not found[number]
+        assert document.metadata == {"source": f"{number}.txt", "ragguard_marked": True}
+    assert [id(document) for document in kept[2:]] == [id(document) for document in found[2:]]
     assert found == before
 
 
 async def test_on_error_pass_returns_documents_but_for_what_words_alone_flag(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
     monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
     retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="pass"), k=3)
-    assert texts(retriever.invoke(QUERY)) == FACTS[:3]
-    assert texts(await retriever.ainvoke(QUERY)) == FACTS[:3]
+    assert texts(await ask(retriever, "invoke", QUERY)) == FACTS[:3]
 
 
-async def test_on_error_raise_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_on_error_raise_raises(monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
     monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
     retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="raise"))
     with pytest.raises((RagguardError, ConnectionError)):
-        retriever.invoke(QUERY)
-    with pytest.raises((RagguardError, ConnectionError)):
-        await retriever.ainvoke(QUERY)
+        await ask(retriever, "invoke", QUERY)
 
 
 @pytest.mark.parametrize(
     ("options", "asked"), [({}, 8), ({"k": 9}, 18), ({"fetch_k": 9}, 9), ({"fetch_k": 3}, 3)]
 )
 def test_how_many_are_fetched(guard: Guard, options: dict[str, int], asked: int) -> None:
-    base = CallTimeRetriever(asked=[])
+    base = CallTimeRetriever()
     RAGGuardRetriever(base=base, guard=guard, **{"k": 3, **options}).invoke(QUERY)
     assert base.asked == [asked]
 
 
 def test_k_at_call_time_wins(guard: Guard) -> None:
-    base = CallTimeRetriever(asked=[])
+    base = CallTimeRetriever()
     retriever = RAGGuardRetriever(base=base, guard=guard, k=1, fetch_k=5)
     assert texts(retriever.invoke(QUERY, k=3)) == FACTS[:3]
     assert len(retriever.invoke(QUERY, k=7)) == 5
@@ -233,38 +204,31 @@ def test_marginal_relevance_gets_enough_candidates(
     assert len(retriever.invoke(QUERY)) == 20
 
 
-async def test_any_runnable_that_returns_documents_can_be_the_base(guard: Guard) -> None:
+async def test_any_runnable_that_returns_documents_can_be_the_base(guard: Guard, ask: Ask) -> None:
     base = RunnableLambda(lambda query: documents())
     retriever = RAGGuardRetriever(base=base, guard=guard, k=3)
-    assert texts(retriever.invoke(QUERY)) == FACTS[:3]
-    assert texts(await retriever.ainvoke(QUERY)) == FACTS[:3]
+    assert texts(await ask(retriever, "invoke", QUERY)) == FACTS[:3]
 
 
-async def test_documents_may_come_from_a_generator(guard: Guard) -> None:
+async def test_documents_may_come_from_a_generator(guard: Guard, ask: Ask) -> None:
     class Lazy(ListRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: Any) -> Any:
             return iter(self.found)
 
     retriever = RAGGuardRetriever(base=Lazy(found=documents()), guard=guard, k=3)
-    assert texts(retriever.invoke(QUERY)) == FACTS[:3]
-    assert texts(await retriever.ainvoke(QUERY)) == FACTS[:3]
+    assert texts(await ask(retriever, "invoke", QUERY)) == FACTS[:3]
 
 
-async def test_a_base_that_returns_nothing_says_so(guard: Guard) -> None:
+async def test_a_base_that_returns_nothing_says_so(guard: Guard, ask: Ask) -> None:
     retriever = RAGGuardRetriever(base=RunnableLambda(lambda query: None), guard=guard)
     with pytest.raises(InvalidInputError, match="a list of Document objects, not NoneType"):
-        retriever.invoke(QUERY)
-    with pytest.raises(InvalidInputError, match="a list of Document objects, not NoneType"):
-        await retriever.ainvoke(QUERY)
+        await ask(retriever, "invoke", QUERY)
 
 
 @pytest.mark.parametrize("query", [None, 1, {"query": QUERY}, [QUERY]])
-async def test_a_question_that_is_no_text_is_refused(guard: Guard, query: Any) -> None:
-    retriever = listing(documents(), guard)
+async def test_a_question_that_is_no_text_is_refused(guard: Guard, ask: Ask, query: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"asked with a str, not a .* hands on a dict"):
-        retriever.invoke(query)
-    with pytest.raises(InvalidInputError, match=r"asked with a str, not a .* hands on a dict"):
-        await retriever.ainvoke(query)
+        await ask(listing(documents(), guard), "invoke", query)
 
 
 @pytest.mark.parametrize("options", [{"k": 0}, {"k": 4, "fetch_k": 3}, {"guard": "a guard"}])
@@ -274,15 +238,12 @@ def test_bad_construction_is_refused(guard: Guard, options: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("k", [0, -1, "2", 1.5, True])
-async def test_a_call_for_no_number_of_documents_is_refused(guard: Guard, k: Any) -> None:
-    retriever = listing(documents(), guard)
+async def test_a_call_for_no_number_of_documents_is_refused(guard: Guard, ask: Ask, k: Any) -> None:
     with pytest.raises(InvalidInputError, match="k must be a whole number of at least 1"):
-        retriever.invoke(QUERY, k=k)
-    with pytest.raises(InvalidInputError, match="k must be a whole number of at least 1"):
-        await retriever.ainvoke(QUERY, k=k)
+        await ask(listing(documents(), guard), "invoke", QUERY, k=k)
 
 
-async def test_the_base_retriever_runs_as_a_child(guard: Guard) -> None:
+async def test_the_base_retriever_runs_as_a_child(guard: Guard, ask: Ask) -> None:
     class Recorder(BaseCallbackHandler):
         def __init__(self) -> None:
             self.parents: dict[Any, Any] = {}
@@ -296,17 +257,11 @@ async def test_the_base_retriever_runs_as_a_child(guard: Guard) -> None:
         def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
             self.ended.append(len(documents))
 
-    for run in ("sync", "async"):
-        recorder = Recorder()
-        retriever = listing(documents(), guard)
-        config = {"callbacks": [recorder]}
-        if run == "sync":
-            retriever.invoke(QUERY, config)
-        else:
-            await retriever.ainvoke(QUERY, config)
-        outer, inner = recorder.parents
-        assert recorder.parents == {outer: None, inner: outer}
-        assert recorder.ended == [10, 8]
+    recorder = Recorder()
+    await ask(listing(documents(), guard), "invoke", QUERY, {"callbacks": [recorder]})
+    outer, inner = recorder.parents
+    assert recorder.parents == {outer: None, inner: outer}
+    assert recorder.ended == [10, 8]
 
 
 async def test_in_a_chain_the_model_never_reads_poison(

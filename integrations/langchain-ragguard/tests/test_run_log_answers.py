@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
-from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
-from lighthouse import QUERY
-from ragguard import Guard
+from lighthouse import QUERY, Reports, run
 from ragguard.errors import InvalidInputError
 
 from langchain_ragguard import RAGGuardFeedback, RAGGuardRetriever
@@ -69,34 +66,19 @@ def test_what_is_no_answer_is_not_taken_for_one(returned: Any) -> None:
     assert answer_in(returned) is None
 
 
-class Reports(Guard):
-    def report(self, query: str, response: str, **options: Any) -> str:
-        self.received = (query, response, len(options["passages"]))
-        return "event"
-
-
-@pytest.fixture
-def guard() -> Reports:
-    return Reports(mode="monitor")
-
-
 def ran(returned: Any, store: InMemoryVectorStore, guard: Reports) -> tuple[Any, Any]:
     retriever = RAGGuardRetriever(base=store.as_retriever(), guard=guard, k=3)
-
-    def answer(question: str, config: Any) -> Any:
-        retriever.invoke(question, config)
-        return returned
-
-    feedback, run_id = RAGGuardFeedback(guard), uuid4()
-    RunnableLambda(answer).invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
-    return feedback, run_id
+    feedback = RAGGuardFeedback(guard)
+    return feedback, run(retriever | (lambda found: returned), feedback)
 
 
 @pytest.mark.parametrize("name", ["answer", "agent", "blocks"])
-def test_a_thumbs_down_reports_it(name: str, store: InMemoryVectorStore, guard: Reports) -> None:
+def test_a_thumbs_down_reports_it(name: str, store: InMemoryVectorStore) -> None:
+    guard = Reports()
     feedback, run_id = ran(ANSWERS[name], store, guard)
-    assert feedback.report(run_id) == "event"
-    assert guard.received == (QUERY, SAID, 3)
+    assert feedback.report(run_id) == "event-1"
+    ((query, response, passages, _),) = guard.received
+    assert (query, response, len(passages)) == (QUERY, SAID, 3)
 
 
 @pytest.mark.parametrize(
@@ -104,10 +86,12 @@ def test_a_thumbs_down_reports_it(name: str, store: InMemoryVectorStore, guard: 
     [("other keys", "a dict with 'context', 'question'"), ("number", "an object of type int")],
 )
 def test_an_answer_that_cannot_be_told_is_asked_for(
-    name: str, told: str, store: InMemoryVectorStore, guard: Reports
+    name: str, told: str, store: InMemoryVectorStore
 ) -> None:
+    guard = Reports()
     feedback, run_id = ran(UNTOLD[name], store, guard)
     with pytest.raises(InvalidInputError, match=f"from {told}; pass what the user read as resp"):
         feedback.report(run_id)
     feedback.report(run_id, SAID)
-    assert guard.received == (QUERY, SAID, 3)
+    ((query, response, passages, _),) = guard.received
+    assert (query, response, len(passages)) == (QUERY, SAID, 3)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
-from lighthouse import QUERY, WordEmbeddings, documents
-from lighthouse_guard import quarantine
+from lighthouse import QUERY, WordEmbeddings, documents, quarantine
 from ragguard import Guard
 
 from langchain_ragguard import RAGGuardRetriever

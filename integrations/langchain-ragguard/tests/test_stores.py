@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
-from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, texts
-from lighthouse_guard import quarantine
+from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, quarantine, texts
 from ragguard.attribution.result import Attribution
 from ragguard.embedding import as_embedder
 from ragguard.errors import InvalidInputError

@@ -6,10 +6,8 @@ import pytest
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
-from lighthouse import FACTS, QUERY, WordEmbeddings, documents
-from lighthouse_guard import quarantine
+from lighthouse import FACTS, QUERY, Ask, ListRetriever, documents
 from ragguard import Guard
-from test_retriever import ListRetriever
 
 from langchain_ragguard import RAGGuardCompressor, RAGGuardRetriever
 from langchain_ragguard.telling import EVENT
@@ -39,23 +37,14 @@ class Broken(BaseCallbackHandler):
 
 
 @pytest.fixture
-def guard() -> Guard:
-    return Guard(embedder=WordEmbeddings(), store=quarantine())
-
-
-@pytest.fixture
 def retriever(guard: Guard) -> RAGGuardRetriever:
     return RAGGuardRetriever(base=ListRetriever(found=documents()), guard=guard)
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-async def test_a_retriever_tells_its_run(retriever: RAGGuardRetriever, how: str) -> None:
+async def test_a_retriever_tells_its_run(retriever: RAGGuardRetriever, ask: Ask) -> None:
     listening, runs = Listening(), RunCollectorCallbackHandler()
     config: Any = {"callbacks": [listening, runs], "metadata": {"mine": 1}}
-    if how == "invoke":
-        retriever.invoke(QUERY, config)
-    else:
-        await retriever.ainvoke(QUERY, config)
+    await ask(retriever, "invoke", QUERY, config)
     (traced,) = runs.traced_runs
     ((name, data, run_id),) = listening.heard
     assert (name, run_id) == (EVENT, traced.id)
@@ -74,44 +63,34 @@ async def test_asynchronous_handlers_are_awaited(retriever: RAGGuardRetriever) -
     assert [data["ragguard.kept"] for data in awaiting.heard] == [len(FACTS)]
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_within_a_chain_it_is_the_retrievers_run(
-    retriever: RAGGuardRetriever, how: str
+    retriever: RAGGuardRetriever, ask: Ask
 ) -> None:
     listening, runs = Listening(), RunCollectorCallbackHandler()
     chain = RunnableLambda(lambda question: question) | retriever
-    config: Any = {"callbacks": [listening, runs]}
-    if how == "invoke":
-        chain.invoke(QUERY, config)
-    else:
-        await chain.ainvoke(QUERY, config)
+    await ask(chain, "invoke", QUERY, {"callbacks": [listening, runs]})
     (traced,) = runs.traced_runs
     (_, _, run_id) = listening.heard[0]
     assert run_id in [run.id for run in traced.child_runs]
 
 
-async def test_a_compressor_tells_the_run_that_it_is_in(guard: Guard) -> None:
+async def test_a_compressor_tells_the_run_that_it_is_in(guard: Guard, ask: Ask) -> None:
     compressor = RAGGuardCompressor(guard=guard)
     listening = Listening()
-    assert len(compressor.compress_documents(documents(), QUERY)) == len(FACTS)
-    assert len(compressor.compress_documents(documents(), QUERY, [listening])) == len(FACTS)
+    for callbacks in (None, [listening]):
+        found = await ask(compressor, "compress_documents", documents(), QUERY, callbacks)
+        assert len(found) == len(FACTS)
     assert listening.heard == []
     langchain = pytest.importorskip("langchain_classic.retrievers")
     chain = langchain.ContextualCompressionRetriever(
         base_compressor=compressor, base_retriever=ListRetriever(found=documents())
     )
-    chain.invoke(QUERY, {"callbacks": [listening]})
-    await chain.ainvoke(QUERY, {"callbacks": [listening]})
-    assert [data["ragguard.dropped"] for _, data, _ in listening.heard] == [2, 2]
+    await ask(chain, "invoke", QUERY, {"callbacks": [listening]})
+    assert [data["ragguard.dropped"] for _, data, _ in listening.heard] == [2]
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_a_handler_that_fails_costs_nothing(
-    retriever: RAGGuardRetriever, how: str, caplog: pytest.LogCaptureFixture
+    retriever: RAGGuardRetriever, ask: Ask, caplog: pytest.LogCaptureFixture
 ) -> None:
-    config: Any = {"callbacks": [Broken()]}
-    if how == "invoke":
-        assert len(retriever.invoke(QUERY, config)) == len(FACTS)
-    else:
-        assert len(await retriever.ainvoke(QUERY, config)) == len(FACTS)
+    assert len(await ask(retriever, "invoke", QUERY, {"callbacks": [Broken()]})) == len(FACTS)
     assert "a handler of ragguard.verdict failed" in caplog.text
