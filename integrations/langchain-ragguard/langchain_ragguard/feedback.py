@@ -98,9 +98,7 @@ class RAGGuardFeedback(BaseCallbackHandler):
 
     def on_chain_start(
         self,
-        serialized: dict[str, Any],
-        inputs: dict[str, Any],
-        *,
+        *_: Any,
         run_id: UUID,
         parent_run_id: UUID | None = None,
         metadata: dict[str, Any] | None = None,
@@ -110,19 +108,7 @@ class RAGGuardFeedback(BaseCallbackHandler):
         with self._lock, self._log.step(run_id, parent_run_id, metadata):
             pass
 
-    def on_tool_start(
-        self,
-        serialized: dict[str, Any],
-        input_str: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note which run the tool belongs to: an agent retrieves inside of one."""
-        with self._lock, self._log.step(run_id, parent_run_id, metadata):
-            pass
+    on_tool_start = on_chain_start  # an agent retrieves inside of a tool
 
     def on_retriever_start(
         self,

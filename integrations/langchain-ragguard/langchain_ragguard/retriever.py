@@ -1,7 +1,8 @@
-"""The guard around any retriever."""
+"""The guard around any retriever, which is asked for more documents than its caller will get."""
 
 from __future__ import annotations
 
+import inspect
 import logging
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
@@ -12,14 +13,14 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableBinding, RunnableConfig
+from langchain_core.runnables.config import run_in_executor
 from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 from ragguard import Guard, Verdict
 from ragguard.arguments import require_tenant, require_whole
 from ragguard.errors import InvalidInputError
 
-from langchain_ragguard.over_fetch import fetching
 from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
 from langchain_ragguard.telling import atell, tell
@@ -29,6 +30,7 @@ __all__ = ["RAGGuardRetriever"]
 logger = logging.getLogger(__name__)
 
 _POISON_PER_QUESTION = 5  # what the published attacks inject, PoisonedRAG first
+_MMR_CANDIDATES = 20  # LangChain's own default of `fetch_k` in a search by marginal relevance
 
 
 class RAGGuardRetriever(BaseRetriever):
@@ -146,17 +148,15 @@ class RAGGuardRetriever(BaseRetriever):
         k: int | None = None,
         tenant: str | None = None,
     ) -> list[Document]:
-        wanted = self._wanted(query, k)
-        base, can_widen = self._asking(wanted)
+        wanted, base, can_widen = self._asking(query, k)
         found = base.invoke(query, RunnableConfig(callbacks=run_manager.get_child()))
         documents, passages = as_passages(found)
         with self._knowing(documents):
             whose = self.tenant if tenant is None else tenant
             verdict = self.guard.filter(query, passages, k=wanted, tenant=whose)
         tell(verdict, run_manager)
-        kept = kept_documents(documents, passages, verdict)
         self._warn_of_few(verdict, wanted, can_widen)
-        return kept
+        return kept_documents(documents, passages, verdict)
 
     async def _aget_relevant_documents(
         self,
@@ -166,35 +166,32 @@ class RAGGuardRetriever(BaseRetriever):
         k: int | None = None,
         tenant: str | None = None,
     ) -> list[Document]:
-        wanted = self._wanted(query, k)
-        base, can_widen = self._asking(wanted)
+        wanted, base, can_widen = self._asking(query, k)
         found = await base.ainvoke(query, RunnableConfig(callbacks=run_manager.get_child()))
         documents, passages = as_passages(found)
         with self._knowing(documents):
             whose = self.tenant if tenant is None else tenant
             verdict = await self.guard.afilter(query, passages, k=wanted, tenant=whose)
         await atell(verdict, run_manager)
-        kept = kept_documents(documents, passages, verdict)
         self._warn_of_few(verdict, wanted, can_widen)
-        return kept
+        return kept_documents(documents, passages, verdict)
 
     def _knowing(self, documents: list[Document]) -> AbstractContextManager[None]:
         return nullcontext() if self.embedder is None else self.embedder.knowing(documents)
 
-    def _wanted(self, query: object, k: int | None) -> int | None:
+    def _asking(self, query: object, k: int | None) -> tuple[int | None, RetrieverLike, bool]:
+        """Return how many to keep, what to ask, and whether it can be asked for more."""
         if not isinstance(query, str):
             raise InvalidInputError(
                 f"a retriever is asked with a str, not a {type(query).__name__}; in a chain that "
                 'hands on a dict, put the question before it: itemgetter("question") | retriever'
             )
-        return self.k if k is None else require_whole("k", k)
-
-    def _asking(self, wanted: int | None) -> tuple[RetrieverLike, bool]:
+        wanted = self.k if k is None else require_whole("k", k)
         if wanted is None:
-            return self.base, True
+            return None, self.base, True
         spare = max(wanted, _POISON_PER_QUESTION)
         count = wanted + spare if self.fetch_k is None else max(self.fetch_k, wanted)
-        return fetching(self.base, count)
+        return wanted, *_fetching(self.base, count)
 
     def _warn_of_few(self, verdict: Verdict, wanted: int | None, can_widen: bool) -> None:
         is_enough = not verdict.dropped or wanted is None or len(verdict.kept) >= wanted
@@ -208,3 +205,43 @@ class RAGGuardRetriever(BaseRetriever):
             len(verdict.kept),
             wanted,
         )
+
+
+class _BoundInAThread(RunnableBinding[str, list[Document]]):
+    """Binds what a retriever's own `ainvoke`, which is not written for it, does not take."""
+
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        return await run_in_executor(config, self.invoke, input, config, **kwargs)
+
+
+def _fetching(base: RetrieverLike, count: int) -> tuple[RetrieverLike, bool]:
+    """Return a retriever that fetches `count` documents, and whether it could be told to.
+
+    `base` itself is never changed: what has to change is changed on a copy, in the retrievers
+    inside it as well. One that has no way to be asked comes back as it is.
+    """
+    if not isinstance(base, BaseRetriever):
+        return base, False
+    fields = type(base).model_fields
+    if "vectorstore" in fields and "search_kwargs" in fields:
+        search = {**base.search_kwargs, "k": count}  # type: ignore[attr-defined]
+        if getattr(base, "search_type", None) == "mmr":
+            search["fetch_k"] = max(search.get("fetch_k", _MMR_CANDIDATES), count)
+        return base.model_copy(update={"search_kwargs": search}), True
+    if "k" in inspect.signature(base._get_relevant_documents).parameters:
+        own = type(base)._aget_relevant_documents is not BaseRetriever._aget_relevant_documents
+        kind = RunnableBinding if own else _BoundInAThread
+        return kind(bound=base, kwargs={"k": count}, config={}), True
+    changes: dict[str, Any] = {name: count for name in ("k", "top_k") if name in fields}
+    can_widen = bool(changes)
+    for name in ("base_retriever", "retriever"):  # LangChain's compression and multi-query
+        if name in fields:
+            changes[name], inner_can = _fetching(getattr(base, name), count)
+            can_widen |= inner_can
+    if "retrievers" in fields:  # its ensembles and mergers
+        pairs = [_fetching(inner, count) for inner in base.retrievers]  # type: ignore[attr-defined]
+        changes["retrievers"] = [wide for wide, _ in pairs]
+        can_widen |= all(inner_can for _, inner_can in pairs)
+    return (base.model_copy(update=changes) if changes else base), can_widen

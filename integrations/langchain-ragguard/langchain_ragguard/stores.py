@@ -16,6 +16,7 @@ from ragguard import Passage
 from ragguard.embedding import as_embedder
 from ragguard.embedding.adapt import unit_rows
 from ragguard.knowledge.langchain import before_filter
+from ragguard.knowledge.sources import for_similarity
 
 from langchain_ragguard.passages import Vector, as_passage
 
@@ -23,9 +24,6 @@ __all__ = ["KnowledgeBase", "StoreEmbedder", "stored_vectors"]
 
 StoredVectors = Callable[[Sequence[Document]], Sequence[Vector | None]]
 """Returns the stored vector of every document, None where the store has none."""
-
-# What narrows a search down to a few documents; filters, such as a tenant's, stay.
-_NARROWING = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
 
 _retrieved: ContextVar[tuple[object, Sequence[Document]]] = ContextVar(
     "langchain_ragguard_retrieved", default=(None, ())
@@ -93,7 +91,7 @@ class KnowledgeBase:
         self._made_of = (store, search_kwargs)
         self._store = store
         self._stored = stored_vectors(store)
-        self._search = {n: value for n, value in search_kwargs.items() if n not in _NARROWING}
+        self._search = for_similarity(search_kwargs)  # filters, such as a tenant's, stay
 
     def __reduce__(self) -> tuple[Any, ...]:
         return KnowledgeBase, self._made_of
