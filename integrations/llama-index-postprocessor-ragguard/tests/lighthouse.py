@@ -10,6 +10,9 @@ from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.schema import NodeWithScore, TextNode
 from pydantic import Field
+from ragguard.audit import QuarantineEntry
+from ragguard.audit.memory import MemoryStore
+from ragguard.content import content_key
 
 QUERY = "When was the Marrow lighthouse built?"
 
@@ -88,6 +91,18 @@ def nodes(*, embedded: bool = False) -> list[NodeWithScore]:
         )
         for number, text in enumerate(POISON + FACTS)
     ]
+
+
+def quarantine() -> MemoryStore:
+    """Return an audit store that holds the poison, so that a real guard surely drops it."""
+    store = MemoryStore()
+    store.add_quarantine(
+        [
+            QuarantineEntry(content_key(text), f"doc-{number}", text, "found by attribution")
+            for number, text in enumerate(POISON)
+        ]
+    )
+    return store
 
 
 def texts(found: list[NodeWithScore]) -> list[str]:

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lighthouse import FACTS, POISON, QUERY, WordEmbedding, nodes
-from lighthouse_guard import quarantine
+from lighthouse import FACTS, POISON, QUERY, WordEmbedding, nodes, quarantine
 from llama_index.core import VectorStoreIndex
 from llama_index.core.schema import NodeWithScore
 from ragguard import Guard

@@ -3,8 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lighthouse import FACTS, QUERY, WordEmbedding, nodes
-from lighthouse_guard import quarantine
+from lighthouse import FACTS, QUERY, WordEmbedding, nodes, quarantine
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from ragguard import Guard

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lighthouse import FACTS, POISON, QUERY, WordEmbedding, count_words, nodes, texts
-from lighthouse_guard import quarantine
+from lighthouse import FACTS, POISON, QUERY, WordEmbedding, count_words, nodes, quarantine, texts
 from llama_index.core import Document, Response, VectorStoreIndex
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import (

@@ -3,8 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lighthouse import FACTS, POISON, QUERY, Reader, WordEmbedding, nodes, texts
-from lighthouse_guard import quarantine
+from lighthouse import FACTS, POISON, QUERY, Reader, WordEmbedding, nodes, quarantine, texts
 from llama_index.core import Settings, SummaryIndex, VectorStoreIndex
 from llama_index.core.chat_engine import ContextChatEngine
 from llama_index.core.memory import ChatMemoryBuffer

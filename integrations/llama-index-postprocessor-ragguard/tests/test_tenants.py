@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lighthouse import POISON, WordEmbedding, nodes, texts
-from lighthouse_guard import quarantine
+from lighthouse import POISON, WordEmbedding, nodes, quarantine, texts
 from llama_index.core import Response, VectorStoreIndex
 from pydantic import ValidationError
 from ragguard import Guard

@@ -9,16 +9,38 @@ from llama_index.core import Settings, VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, field_validator
 from llama_index.core.indices.base import BaseIndex
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from llama_index.postprocessor.ragguard.events import tell
 from llama_index.postprocessor.ragguard.passages import as_passages, marked_copy, text_of
 from ragguard import Guard, Passage, Verdict
 from ragguard.arguments import require_tenant
 from ragguard.errors import InvalidInputError
+from ragguard.telemetry import attributes
 
-__all__ = ["Answer", "RAGGuardPostprocessor"]
+__all__ = ["Answer", "RAGGuardPostprocessor", "RAGGuardVerdictEvent"]
+
+
+_dispatcher = get_dispatcher(__name__)
+
+
+class RAGGuardVerdictEvent(BaseEvent):
+    """What the guard decided about retrieved nodes: counts, names and ids, never texts.
+
+    Attributes:
+        verdict: By the names of `ragguard.telemetry.attributes`.
+        dropped_ids: Of the nodes that were taken out.
+    """
+
+    verdict: dict[str, Any]
+    dropped_ids: list[str]
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name that LlamaIndex serialises this class under."""
+        return "RAGGuardVerdictEvent"
 
 
 class Answer(Protocol):
@@ -152,7 +174,8 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     def _surviving(
         self, nodes: list[NodeWithScore], passages: list[Passage], verdict: Verdict
     ) -> list[NodeWithScore]:
-        tell(verdict)
+        dropped = [passage.id for passage in verdict.dropped]
+        _dispatcher.event(RAGGuardVerdictEvent(verdict=attributes(verdict), dropped_ids=dropped))
         # Node ids may repeat; a guard hands back the very passages that it was given.
         kept = {id(passage) for passage in verdict.kept}
         marked = {id(passage) for passage in verdict.marked}
