@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 from contextlib import suppress
 from itertools import chain
 
@@ -27,34 +28,35 @@ TABLE = np.array(
 )
 
 
-def save_model(path, *, inputs=("input_ids", "attention_mask"), outputs=("last_hidden_state",)):
-    """Save a graph that looks up TABLE; other outputs are constants, or the sum over the tokens."""
-    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])]
-    constants = [numpy_helper.from_array(TABLE, "table")]
-    shapes = {"last_hidden_state": ["batch", "tokens", 4]}
-    for name in outputs:
-        if name == "pooler_output":
-            nodes.append(helper.make_node("Identity", ["noise"], [name]))
-            constants.append(numpy_helper.from_array(np.full((1, 4), 9, np.float32), "noise"))
-            shapes[name] = [1, 4]
-        elif name == "sentence_embedding":
-            axes = numpy_helper.from_array(np.array([1]), "axes")
-            constants.append(axes)
-            nodes.append(
-                helper.make_node("ReduceSum", ["last_hidden_state", "axes"], [name], keepdims=0)
-            )
-            shapes[name] = ["batch", 4]
+def save_graph(path, nodes, constants, inputs, outputs):
+    """Save a graph of token ids; `outputs` has their shapes."""
     graph = helper.make_graph(
         nodes,
         "tiny",
         [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "tokens"]) for n in inputs],
-        [helper.make_tensor_value_info(n, TensorProto.FLOAT, shapes[n]) for n in outputs],
-        constants,
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, outputs[n]) for n in outputs],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 9
-    path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(model, str(path))
+
+
+def save_model(path, *, inputs=("input_ids", "attention_mask"), outputs=("last_hidden_state",)):
+    """Save a graph that looks up TABLE; other outputs are constants, or the sum over the tokens."""
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])]
+    constants = {"table": TABLE, "noise": np.full((1, 4), 9, np.float32), "axes": np.array([1])}
+    if "pooler_output" in outputs:
+        nodes.append(helper.make_node("Identity", ["noise"], ["pooler_output"]))
+    if "sentence_embedding" in outputs:
+        summed = (["last_hidden_state", "axes"], ["sentence_embedding"])
+        nodes.append(helper.make_node("ReduceSum", *summed, keepdims=0))
+    shapes = {
+        "last_hidden_state": ["batch", "tokens", 4],
+        "pooler_output": [1, 4],
+        "sentence_embedding": ["batch", 4],
+    }
+    save_graph(path, nodes, constants, inputs, {name: shapes[name] for name in outputs})
 
 
 @pytest.fixture
@@ -110,10 +112,10 @@ def test_long_texts_are_cut(folder):
 
 
 def test_a_models_own_sentence_vector_is_taken(folder):
-    save_model(folder / "model.onnx", outputs=("last_hidden_state", "sentence_embedding"))
-    assert OnnxEmbedder(folder).embed(["pier lamp"])[0] == pytest.approx(mean_of(1, 2))
-    save_model(folder / "model.onnx", outputs=("sentence_embedding", "last_hidden_state"))
-    assert OnnxEmbedder(folder).embed(["pier lamp"])[0] == pytest.approx(mean_of(1, 2))
+    both = ("last_hidden_state", "sentence_embedding")
+    for outputs in (both, both[::-1]):
+        save_model(folder / "model.onnx", outputs=outputs)
+        assert OnnxEmbedder(folder).embed(["pier lamp"])[0] == pytest.approx(mean_of(1, 2))
 
 
 def test_the_pooled_output_of_a_bert_is_not(folder):
@@ -164,26 +166,20 @@ def test_a_provider_that_is_not_there_is_named(folder):
 
 def save_normalising_model(path):
     """Save the table of words, added to itself and normalised: what ONNX Runtime would fuse."""
-    constants = [
-        numpy_helper.from_array(TABLE, "table"),
-        numpy_helper.from_array(np.ones(4, np.float32), "scale"),
-        numpy_helper.from_array(np.zeros(4, np.float32), "bias"),
-    ]
+    constants = {
+        "table": TABLE,
+        "square": np.tri(4, dtype=np.float32),
+        "scale": np.ones(4, np.float32),
+        "bias": np.zeros(4, np.float32),
+    }
     nodes = [
         helper.make_node("Gather", ["table", "input_ids"], ["words"]),
         helper.make_node("MatMul", ["words", "square"], ["turned"]),
         helper.make_node("Add", ["turned", "words"], ["sum"]),
         helper.make_node("LayerNormalization", ["sum", "scale", "bias"], ["last_hidden_state"]),
     ]
-    constants.append(numpy_helper.from_array(np.tri(4, dtype=np.float32), "square"))
-    ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "tokens"])
-    states = helper.make_tensor_value_info(
-        "last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", 4]
-    )
-    graph = helper.make_graph(nodes, "normalising", [ids], [states], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 9
-    onnx.save(model, str(path))
+    shape = {"last_hidden_state": ["batch", "tokens", 4]}
+    save_graph(path, nodes, constants, ["input_ids"], shape)
 
 
 def test_what_is_not_fused_gives_the_same_vectors(folder):
@@ -223,8 +219,6 @@ def test_the_slow_fusion_is_left_out_on_the_cpu_only(folder, monkeypatch, provid
 
 
 def test_without_its_packages_it_says_what_to_install(folder, monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match="onnx"):
         OnnxEmbedder(folder)
