@@ -7,7 +7,6 @@ from lighthouse import FACTS, POISON, QUERY, Reader, WordEmbedding, nodes, quara
 from llama_index.core import Settings, SummaryIndex, VectorStoreIndex
 from llama_index.core.chat_engine import ContextChatEngine
 from llama_index.core.memory import ChatMemoryBuffer
-from llama_index.core.schema import TextNode
 from ragguard import Guard
 from ragguard.attribution.result import Attribution
 from ragguard.audit.memory import MemoryStore
@@ -28,11 +27,7 @@ def reader() -> Reader:
 
 @pytest.fixture
 def index(embedding: WordEmbedding) -> VectorStoreIndex:
-    knowledge = [
-        TextNode(text=text, id_=f"node-{number}", metadata={"source": f"{number}.txt"})
-        for number, text in enumerate(POISON + FACTS)
-    ]
-    return VectorStoreIndex(knowledge, embed_model=embedding)
+    return VectorStoreIndex([node.node for node in nodes()], embed_model=embedding)
 
 
 def engine(index: VectorStoreIndex, reader: Reader, *postprocessors: Any, **options: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Protocol, Self
 
 from llama_index.core import Settings, VectorStoreIndex
@@ -113,7 +114,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
                 "the index's embedding model as embed_model= if it is not the one it was built with"
             )
 
-        guard_options.setdefault("retrieve", _IndexSearch(index))
+        guard_options.setdefault("retrieve", partial(_search, index))
         # Settings last, and only then: they make a model that may not even be installed.
         model = getattr(index, "_embed_model", None) if embed_model is None else embed_model
         guard = Guard(embedder=Settings.embed_model if model is None else model, **guard_options)
@@ -188,14 +189,8 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
         return survivors[: self.top_n]
 
 
-class _IndexSearch:
-    """What attribution searches: the whole index."""
-
-    def __init__(self, index: VectorStoreIndex) -> None:
-        self._index = index
-
-    def retrieve(self, query: str, limit: int) -> list[Passage]:
-        return as_passages(self._index.as_retriever(similarity_top_k=limit).retrieve(query))
+def _search(index: VectorStoreIndex, query: str, limit: int) -> list[Passage]:
+    return as_passages(index.as_retriever(similarity_top_k=limit).retrieve(query))
 
 
 def _asked(
