@@ -111,3 +111,21 @@ def tiny_model(tiny_tokenizer):
         return makers[family]()
 
     return make
+
+
+@pytest.fixture(scope="session")
+def original(tiny_model):
+    """The model that `exported` was made from."""
+    return tiny_model("qwen3")
+
+
+@pytest.fixture(scope="session")
+def exported(original, tokenizer_with_begin, tmp_path_factory):
+    """The folder of an exported proxy, which tests leave as it is."""
+    for needed in ("onnxruntime", "onnxscript"):
+        pytest.importorskip(needed, reason=f"exporting needs {needed}")
+    from ragguard.export import export_proxy
+
+    folder = tmp_path_factory.mktemp("exported") / "proxy"
+    export_proxy(original, folder, tokenizer=tokenizer_with_begin, max_length=200)
+    return folder

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from importlib import import_module
 from importlib.metadata import version
@@ -19,7 +18,7 @@ from ragguard.arguments import require_path
 from ragguard.attribution.ragorigin.support import STATING_GAIN, SupportMeter
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
 from ragguard.export.graph import write_weights
-from ragguard.export.parity import GATES, PROBES, BlameScope, Gate, TokenProbe, demo_scopes
+from ragguard.export.parity import GATES, BlameScope, demo_scopes
 from ragguard.export.sources import read_model
 from ragguard.export.torch_graphs import (
     OPSET,
@@ -28,12 +27,12 @@ from ragguard.export.torch_graphs import (
     write_generator,
     write_scorer,
 )
-from ragguard.export.verify import TorchProxy, measure, require_same_logits
+from ragguard.export.verify import measure, require_same_logits
 from ragguard.proxy.base import Proxy
 from ragguard.proxy.generator import OnnxGenerator
 from ragguard.proxy.manifest import CACHE, ChatFormat, Manifest, Precision, sha256_of
 from ragguard.proxy.onnx import OnnxProxy
-from ragguard.proxy.prompt import PromptEncoder, PromptFormat
+from ragguard.proxy.prompt import PromptFormat
 
 _LEAST_PARTED = 0.5  # share of planted passages above the parting gain, less that of the others
 _MARK = "PROMPT-GOES-HERE"
@@ -50,9 +49,7 @@ def export_proxy(
     generator: bool = False,
     max_length: int = 1024,
     prompt: PromptFormat | None = None,
-    probes: Sequence[TokenProbe] = PROBES,
     scopes: Sequence[BlameScope] | None = None,
-    gates: Mapping[str, Gate] = GATES,
     on_stage: Callable[[str], object] = lambda _: None,
 ) -> Manifest:
     """Export `model` into `folder` and return its manifest, if it scores as the original does.
@@ -72,14 +69,13 @@ def export_proxy(
             tokenizer of transformers with a chat template.
         max_length: Tokens a prompt of the scorer may have; lowered to what the model was built for.
         prompt: The words around the texts; pass those the model was trained with.
-        probes: Texts on which the export's log-probabilities are compared with the original's.
-        scopes: Events on which their verdicts are; None: 16 of the demo's knowledge base.
-        gates: What the export must meet, by precision.
+        scopes: Events on which its verdicts are compared with the original's; None: 16 of the
+            demo's knowledge base.
         on_stage: Is told in words what is done next, and about how long it takes.
 
     Raises:
         MissingExtraError: torch, transformers, onnx, onnxscript or onnxruntime is not installed.
-        InvalidInputError: The precision is unknown, or there is no probe, scope or model.
+        InvalidInputError: The precision is unknown, or there is no scope or model.
         ProxyError: The folder is not empty or cannot be made, the model has no form that can be
             exported, or the export fails its gate; nothing is then left behind.
     """
@@ -90,10 +86,6 @@ def export_proxy(
         raise MissingExtraError("export_proxy", "export,onnx") from error
     if precision not in GATES:
         raise InvalidInputError(f"precision must be one of {', '.join(GATES)}, not {precision!r}")
-    if not probes or any(len(set(probe.contexts)) < 2 for probe in probes):
-        raise InvalidInputError(
-            "probes must hold at least one TokenProbe, each of at least two different contexts"
-        )
     scopes = demo_scopes() if scopes is None else scopes
     if not scopes or any(len(set(scope.passages)) < 2 for scope in scopes):
         raise InvalidInputError(
@@ -109,16 +101,15 @@ def export_proxy(
         model, tokenizer, said = read.model, tokenizer or read.tokenizer, read.said
     backend = _backend_tokenizer(tokenizer)
     positions = _positions_of(model.config)
-    limit = min(max_length, positions)
-    prompt = prompt or PromptFormat()
+    gate = GATES[precision]
     manifest = Manifest(
         architecture=type(model).__name__,
         source=said,
         precision=precision,
         opset=OPSET,
-        max_length=limit,
+        max_length=min(max_length, positions),
         vocabulary_size=int(model.get_output_embeddings().weight.shape[0]),
-        prompt=prompt,
+        prompt=prompt or PromptFormat(),
         files={},
         versions={name: version(name) for name in _VERSIONS}
         # Of whichever wheel, onnxruntime-gpu too.
@@ -126,14 +117,16 @@ def export_proxy(
     )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        beside = tempfile.TemporaryDirectory(
+            prefix=f".{target.name}-", dir=target.parent, ignore_cleanup_errors=True
+        )
     except OSError as error:
         raise ProxyError(
             f"cannot write in {target.parent}: {error.strerror}; pass a folder in one that can be "
             f"written, or for `ragguard proxy get` name one in {CACHE}"
         ) from error
-    try:
-        out = work / "proxy"
+    with beside as name:
+        work, out = Path(name), Path(name, "proxy")
         out.mkdir()
         with as_exported(model) as original:
             if generator:
@@ -151,21 +144,13 @@ def export_proxy(
             manifest = replace(manifest, files=files)
             manifest.write(out)
             on_stage("calibrating the gains of passages")
-            power = power_of_gains(OnnxProxy(out), scopes)
-            manifest = replace(manifest, gain_power=power)
-            manifest.write(out)
-            parity = measure(
-                OnnxProxy(out),
-                TorchProxy(original, PromptEncoder(backend, prompt, limit), power),
-                probes=probes,
-                scopes=scopes,
-                gate=gates[precision],
-                on_stage=on_stage,
-            )
+            export = OnnxProxy(out)
+            export.gain_power = power_of_gains(export, scopes)
+            parity = measure(export, original, scopes=scopes, gate=gate, on_stage=on_stage)
             if generator:
                 on_stage("comparing the logits of the graph that generates")
-                require_same_logits(OnnxGenerator(out), original, gates[precision])
-        if failures := gates[precision].failures(parity):
+                require_same_logits(OnnxGenerator(out), original, gate)
+        if failures := gate.failures(parity):
             advice = "export with precision fp32"
             if precision == "fp32":
                 advice = "use another model; this one computes what its graph does not"
@@ -173,14 +158,12 @@ def export_proxy(
                 f"the {precision} export of {manifest.architecture} does not score as the original "
                 f"({', '.join(failures)}); {advice}"
             )
-        manifest = replace(manifest, parity=asdict(parity))
+        manifest = replace(manifest, gain_power=export.gain_power, parity=asdict(parity))
         manifest.write(out)
         if target.exists():
             target.rmdir()
         out.rename(target)
         return manifest
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def _backend_tokenizer(tokenizer: Any) -> Any:

@@ -133,7 +133,7 @@ PROBES = (
     TokenProbe(_CONTEXTS, "Who first described the moss of Pell?", "Ines Varga"),
     TokenProbe(_CONTEXTS, "How do I reset the pump?", "Hold the green switch for ten seconds."),
 )
-"""What is compared unless the caller brings texts of the model's own domain."""
+"""On which an export's log-probabilities are compared with those of its original."""
 
 
 @dataclass(frozen=True)

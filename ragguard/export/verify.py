@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ragguard.embedding.onnx import length_buckets, padded
 from ragguard.errors import ProxyError
 from ragguard.export.parity import (
     GATES,
@@ -31,75 +30,50 @@ from ragguard.export.parity import (
     tells_apart,
 )
 from ragguard.export.sources import read_model
-from ragguard.proxy.base import Scores
 from ragguard.proxy.generator import OnnxGenerator
 from ragguard.proxy.onnx import OnnxProxy
-from ragguard.proxy.prompt import PromptEncoder
 
 logger = logging.getLogger("ragguard.proxy")
 
-_BATCH_TOKENS = 1024  # of a forward pass: their logits are 200 MB for 50,000 tokens
 _FEWEST = 4  # events before the answer can be clear: one of each kind of `demo_scopes`
 
 
-class TorchProxy:
-    """A causal language model of transformers as a proxy, by its own forward pass and logits."""
+class TorchSession:
+    """A causal language model of transformers in place of its graph: its own pass and logits."""
 
-    def __init__(self, model: Any, encoder: PromptEncoder, gain_power: float = 1.0) -> None:
+    def __init__(self, model: Any) -> None:
         self._model = model
-        self._encoder = encoder
-        self.gain_power = gain_power
 
-    def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
-        """Return SC and GC of every context, nats per token."""
-        of_query, of_response = self.token_log_probabilities(contexts, query, response)
-        return Scores(of_query.mean(axis=1), of_response.mean(axis=1))
-
-    def token_log_probabilities(
-        self, contexts: Sequence[str], query: str, response: str
-    ) -> LogProbabilities:
-        """Return what `OnnxProxy.token_log_probabilities` should."""
+    def run(self, _: Sequence[str], feed: Mapping[str, NDArray[np.int64]]) -> tuple[Any]:
+        """Return what the graph should, a float32 array of the shape of the positions."""
         import torch
 
-        prompts = self._encoder.encode(contexts, query, response)
-        scored = np.concatenate([prompts.query, prompts.response])
-        out = np.empty((len(prompts.rows), len(scored)))
-        lengths = [len(row) for row in prompts.rows]
+        names = ("input_ids", "attention_mask", "positions")
+        tokens, mask, at = (torch.from_numpy(feed[name]).to(self._model.device) for name in names)
         with torch.no_grad():
-            for batch in length_buckets(lengths, len(lengths), lambda _: _BATCH_TOKENS):
-                tokens, mask = (
-                    torch.from_numpy(array).to(self._model.device)
-                    for array in padded([prompts.rows[index] for index in batch])
-                )
-                found = self._model(input_ids=tokens, attention_mask=mask, use_cache=False)
-                at = mask.sum(dim=1, keepdim=True) + torch.from_numpy(scored).to(mask.device)
-                before = (at - 1)[:, :, None].expand(-1, -1, found.logits.shape[2])
-                of_next = found.logits.float().gather(1, before).log_softmax(dim=2)
-                of_token = of_next.gather(2, tokens.gather(1, at)[:, :, None])[:, :, 0]
-                out[batch] = of_token.cpu().numpy()
-        return out[:, : len(prompts.query)], out[:, len(prompts.query) :]
+            logits = self._model(input_ids=tokens, attention_mask=mask, use_cache=False).logits
+        before = (at - 1)[:, :, None].expand(-1, -1, logits.shape[2])
+        of_next = logits.float().gather(1, before).log_softmax(dim=2)
+        return (of_next.gather(2, tokens.gather(1, at)[:, :, None])[:, :, 0].cpu().numpy(),)
 
 
 def measure(
     export: OnnxProxy,
-    original: TorchProxy,
+    model: Any,
     *,
-    probes: Sequence[TokenProbe],
     scopes: Sequence[BlameScope],
     gate: Gate,
     on_stage: Callable[[str], object] = lambda _: None,
 ) -> Parity:
-    """Return how far an export is from the original, as far as the gate needs to know.
+    """Return how far an export is from its original, as far as the gate needs to know.
 
     Scope after scope both are asked whom they blame, until the answer is clear (`Gate.is_clear`).
     Nobody is asked if the probes have failed already, and blame does not count if the original
     does not tell planted passages from others (`tells_apart`).
     """
-    on_stage(f"comparing log-probabilities of {len(probes)} probes")
-    ours, theirs = ([_tokens(proxy, probe) for probe in probes] for proxy in (export, original))
-    shapes = ([part.shape for pair in pairs for part in pair] for pairs in (ours, theirs))
-    if len({tuple(found) for found in shapes}) > 1:
-        raise ProxyError("the export and the model read different tokens; pass its own original")
+    on_stage(f"comparing log-probabilities of {len(PROBES)} probes")
+    original = export.on(TorchSession(model))
+    ours, theirs = ([_tokens(proxy, probe) for probe in PROBES] for proxy in (export, original))
     parity = compare(ours, theirs)
     if gate.failures(parity):
         return parity
@@ -126,7 +100,7 @@ def measure(
     return parity
 
 
-def _tokens(proxy: TorchProxy | OnnxProxy, probe: TokenProbe) -> LogProbabilities:
+def _tokens(proxy: OnnxProxy, probe: TokenProbe) -> LogProbabilities:
     return proxy.token_log_probabilities(probe.contexts, probe.query, probe.response)
 
 
@@ -155,7 +129,6 @@ def verify_proxy(
     folder: str | os.PathLike[str],
     *,
     model: Any = None,
-    probes: Sequence[TokenProbe] = PROBES,
     scopes: Sequence[BlameScope] | None = None,
 ) -> Parity | None:
     """Check an exported folder: its files, that the graph runs, and its parity.
@@ -165,7 +138,6 @@ def verify_proxy(
         model: The original, a causal language model of transformers or what `read_model` reads;
             None: the files are compared with the manifest, and the probes only have to score
             finite.
-        probes: The texts that are scored.
         scopes: The events on which verdicts are compared; None: those of `export_proxy`.
 
     Returns:
@@ -179,21 +151,15 @@ def verify_proxy(
     """
     proxy = OnnxProxy(folder)
     if model is None:
-        for probe in probes:
+        for probe in PROBES:
             _tokens(proxy, probe)
         return None
-    from tokenizers import Tokenizer
-
     if isinstance(model, (str, os.PathLike)):
         model = read_model(model).model
     model.eval()
-    manifest = proxy.manifest
-    tokenizer = Tokenizer.from_file(str(Path(folder) / "tokenizer.json"))
-    encoder = PromptEncoder(tokenizer, manifest.prompt, manifest.max_length)
     scopes = demo_scopes() if scopes is None else scopes
-    gate = GATES[manifest.precision]
-    original = TorchProxy(model, encoder, manifest.gain_power)
-    parity = measure(proxy, original, probes=probes, scopes=scopes, gate=gate)
+    gate = GATES[proxy.manifest.precision]
+    parity = measure(proxy, model, scopes=scopes, gate=gate)
     if failures := gate.failures(parity):
         raise ProxyError(
             f"{folder} does not score as the model ({', '.join(failures)}); export it again, in a "

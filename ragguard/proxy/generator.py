@@ -13,7 +13,13 @@ from operator import eq
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.arguments import require_number, require_path, require_text, require_whole
+from ragguard.arguments import (
+    require_k,
+    require_number,
+    require_path,
+    require_text,
+    require_whole,
+)
 from ragguard.embedding.onnx import Providers, open_session, require_tokenizer
 from ragguard.errors import GenerationError, InvalidInputError, ProxyError
 from ragguard.proxy.manifest import ChatFormat, Manifest, export_folder, read_tokenizer
@@ -61,8 +67,7 @@ class OnnxGenerator:
         if not 0.0 <= self._temperature < float("inf"):
             raise InvalidInputError(f"temperature must be 0 or more, not {temperature!r}")
         self._seed = require_whole("seed", seed, least=0)
-        if threads is not None:
-            threads = require_whole("threads", threads)
+        threads = require_k(threads, "threads")
         folder = require_path("path", path)
         self.manifest = Manifest.read(folder)
         if self.manifest.chat is None:

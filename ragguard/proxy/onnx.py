@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.arguments import require_path, require_texts, require_whole
+from ragguard.arguments import require_k, require_path, require_texts
 from ragguard.embedding.onnx import (
     Providers,
     length_buckets,
@@ -65,9 +67,9 @@ class OnnxProxy:
         batch_tokens: int | None = None,
     ) -> None:
         tokenizer_class = require_tokenizer("OnnxProxy")
-        threads = _whole_or_none("threads", threads)
-        max_length = _whole_or_none("max_length", max_length)
-        batch_tokens = _whole_or_none("batch_tokens", batch_tokens)
+        threads = require_k(threads, "threads")
+        max_length = require_k(max_length, "max_length")
+        batch_tokens = require_k(batch_tokens, "batch_tokens")
         folder = require_path("path", path)
         self.manifest = Manifest.read(folder)
         self.gain_power = self.manifest.gain_power  # see `ragguard.proxy.base.gain_power`
@@ -85,6 +87,12 @@ class OnnxProxy:
         )
         on_cpu = self.providers[0] in _ON_CPU
         self._batch_tokens = batch_tokens or (_CPU_BATCH_TOKENS if on_cpu else _BATCH_TOKENS)
+
+    def on(self, session: Any) -> OnnxProxy:
+        """Return this proxy on something else that runs as ONNX Runtime's session does."""
+        other = copy.copy(self)
+        other._session = session
+        return other
 
     @property
     def providers(self) -> list[str]:
@@ -141,11 +149,7 @@ class OnnxProxy:
             (log_probabilities,) = self._session.run(["log_probabilities"], feed)
         except Exception as error:  # ONNX Runtime's exceptions have no common base but this
             raise ProxyError(
-                f"ONNX Runtime failed on a batch of {tokens.shape} tokens ({error}); lower "
+                f"the model failed on a batch of {tokens.shape} tokens ({error}); lower "
                 "batch_tokens if memory ran out"
             ) from error
         return np.asarray(log_probabilities, dtype=np.float32)
-
-
-def _whole_or_none(name: str, number: int | None) -> int | None:
-    return None if number is None else require_whole(name, number)

@@ -18,17 +18,6 @@ def _no_variable(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
-@pytest.fixture(scope="module")
-def exported(tiny_model, tiny_tokenizer, tmp_path_factory):
-    pytest.importorskip("onnxscript", reason="exporting needs onnxscript")
-    pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
-    from ragguard.export import export_proxy
-
-    folder = tmp_path_factory.mktemp("default") / "proxy"
-    export_proxy(tiny_model("llama"), folder, tokenizer=tiny_tokenizer)
-    return folder
-
-
 def test_without_a_model_it_is_the_lexical_one():
     assert isinstance(default(), LexicalProxy)
     assert default_folder() is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -128,12 +129,8 @@ class TestOnnxGenerator:
             OnnxGenerator(folder)("moss and stone " * 200)
 
     def test_a_failing_graph_is_an_error_of_ours(self, folder):
-        class Failing:
-            def run(self, names, feed):
-                raise RuntimeError("out of memory")
-
         generator = OnnxGenerator(folder)
-        generator._session = Failing()
+        generator._session = Mock(**{"run.side_effect": RuntimeError("out of memory")})
         with pytest.raises(GenerationError, match="shorten the prompt"):
             generator("moss")
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.errors import InvalidInputError
-from ragguard.proxy import LexicalProxy, default
-from ragguard.proxy import lexical as lexical_module
+from ragguard.proxy import LexicalProxy, default, lexical
 from ragguard.proxy.lexical import (
     PointerModel,
     copied_from,
@@ -45,48 +44,42 @@ def test_next_word_probabilities_sum_to_one(context, query, previous):
 @pytest.mark.slow
 def test_prior_over_one_character_words_sums_to_their_length_probability():
     total = math.fsum(math.exp(word_log_probability(chr(c))) for c in range(0x110000))
-    listed = sum(p for w, p in lexical_module._FREQUENT_PROBABILITY.items() if len(w) == 1)
-    spelled = (1.0 - lexical_module._FREQUENT_SHARE) * math.exp(-lexical_module._MEAN_EXTRA_LENGTH)
+    listed = sum(p for w, p in lexical._FREQUENT_PROBABILITY.items() if len(w) == 1)
+    spelled = (1.0 - lexical._FREQUENT_SHARE) * math.exp(-lexical._MEAN_EXTRA_LENGTH)
     assert total == pytest.approx(listed + spelled, rel=1e-9)
 
 
 def test_prior_parts_are_distributions():
     shares = (
-        lexical_module._LETTERS_SHARE,
-        lexical_module._DIGITS_SHARE,
-        lexical_module._IDEOGRAPHS_SHARE,
-        lexical_module._ANY_SHARE,
+        lexical._LETTERS_SHARE,
+        lexical._DIGITS_SHARE,
+        lexical._IDEOGRAPHS_SHARE,
+        lexical._ANY_SHARE,
     )
     assert sum(shares) == pytest.approx(1.0)
-    assert sum(lexical_module._LETTERS.values()) == pytest.approx(1.0)
-    assert sum(lexical_module._DIGITS.values()) == pytest.approx(1.0)
-    assert sum(lexical_module._FREQUENT_PROBABILITY.values()) == pytest.approx(
-        lexical_module._FREQUENT_SHARE
-    )
-    assert len(lexical_module._FREQUENT) == len(set(lexical_module._FREQUENT))
+    assert sum(lexical._LETTERS.values()) == pytest.approx(1.0)
+    assert sum(lexical._DIGITS.values()) == pytest.approx(1.0)
+    assert sum(lexical._FREQUENT_PROBABILITY.values()) == pytest.approx(lexical._FREQUENT_SHARE)
+    assert len(lexical._FREQUENT) == len(set(lexical._FREQUENT))
 
 
 def test_prior_over_two_letter_words_sums_to_their_length_probability():
     # Exhaustive over letters; the two-character strings of the other scripts have known mass.
-    letters = lexical_module._LETTERS
-    mean = lexical_module._MEAN_EXTRA_LENGTH
+    letters = lexical._LETTERS
+    mean = lexical._MEAN_EXTRA_LENGTH
     length = math.exp(-mean) * mean
-    any_of_these = (len(letters) / 0x110000) ** 2 * lexical_module._ANY_SHARE
+    any_of_these = (len(letters) / 0x110000) ** 2 * lexical._ANY_SHARE
     total = math.fsum(math.exp(word_log_probability(a + b)) for a in letters for b in letters)
-    listed = sum(p for w, p in lexical_module._FREQUENT_PROBABILITY.items() if len(w) == 2)
-    expected = (
-        (1.0 - lexical_module._FREQUENT_SHARE)
-        * length
-        * (lexical_module._LETTERS_SHARE + any_of_these)
-    )
+    listed = sum(p for w, p in lexical._FREQUENT_PROBABILITY.items() if len(w) == 2)
+    expected = (1.0 - lexical._FREQUENT_SHARE) * length * (lexical._LETTERS_SHARE + any_of_these)
     assert total == pytest.approx(listed + expected, rel=1e-9)
 
 
 def reference_scores(context, query, response):
     """Write the formulas out, word by word, in plain probabilities."""
-    mu = lexical_module._UNIGRAM_PRIOR
-    nu = lexical_module._BIGRAM_PRIOR
-    kappa = lexical_module._QUERY_SHARE
+    mu = lexical._UNIGRAM_PRIOR
+    nu = lexical._BIGRAM_PRIOR
+    kappa = lexical._QUERY_SHARE
     c, q, r = tokenize(context), tokenize(query), tokenize(response)
 
     def pointer(word, previous):

@@ -54,6 +54,12 @@ def test_a_whole_folder_is_read(tmp_path):
     assert Manifest.read(tmp_path / "proxy") == written
 
 
+def test_a_changed_file_is_noticed(folder):
+    (folder / "tokenizer.json").write_text("another")
+    with pytest.raises(ProxyError, match=r"tokenizer\.json is missing or is not the file"):
+        Manifest.read(folder)
+
+
 def test_an_earlier_manifest_says_nothing_of_gains(folder):
     path = folder / "manifest.json"
     fields = json.loads(path.read_text())
@@ -108,22 +114,27 @@ def test_weights_beside_the_graph_must_be_listed(folder):
 @pytest.mark.parametrize(
     "text",
     [
+        None,
         "",
         "[" * 100_000,
         '{"format":' * 100_000,
         "[]",
         "null",
+        "{}",
         "1",
         "1" * 5000,
         '"ragguard-proxy/1"',
+        '{"format": "other/1"}',
         '{"format": ["ragguard-proxy/1"]}',
         '{"format": "ragguard-proxy/1", "prompt": []}',
         "\ud800",
     ],
-    ids=range(11),
+    ids=range(14),
 )
 def test_what_is_no_manifest_is_a_proxy_error(folder, text):
-    (folder / "manifest.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    (folder / "manifest.json").unlink()
+    if text is not None:
+        (folder / "manifest.json").write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(ProxyError, match=r"manifest\.json cannot be read \(.+\); export the model"):
         Manifest.read(folder)
 
