@@ -40,15 +40,11 @@ class StoreEmbedder:
     def __init__(self, store: VectorStore, embeddings: Embeddings) -> None:
         self._made_of = (store, embeddings)
         self._inner = as_embedder(embeddings)
+        self.name = self._inner.name  # as the guard itself would name these embeddings
         self._stored: StoredVectors | None = stored_vectors(store)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StoreEmbedder, self._made_of
-
-    @property
-    def name(self) -> str:
-        """The name that the guard itself would give to these embeddings."""
-        return self._inner.name
 
     @contextmanager
     def knowing(self, documents: Sequence[Document]) -> Iterator[None]:

@@ -64,6 +64,14 @@ def named(filled: VectorStore) -> VectorStore:
     return filled
 
 
+def three_facts(retriever: RAGGuardRetriever) -> list[str]:
+    """Return what the retriever finds, three texts without the poison."""
+    found = texts(retriever.invoke(QUERY))
+    assert len(found) == 3
+    assert not set(POISON) & set(found)
+    return found
+
+
 def test_the_store_says_how_is_embedded(embeddings: WordEmbeddings) -> None:
     with pytest.raises(InvalidInputError, match=r"store's own.* leave embedder= out, or pass RAGG"):
         RAGGuardRetriever.from_vectorstore(in_memory(embeddings), embedder=WordEmbeddings())
@@ -73,9 +81,7 @@ def test_a_suspicious_set_is_compared_without_embedding_it_again(
     named: VectorStore, embeddings: WordEmbeddings
 ) -> None:
     retriever = RAGGuardRetriever.from_vectorstore(named, k=3, on_error="raise")
-    found = texts(retriever.invoke(QUERY))
-    assert len(found) == 3
-    assert not set(POISON) & set(found)
+    three_facts(retriever)
     assert embeddings.queries == [QUERY]
     assert embeddings.documents == []
 
@@ -95,9 +101,7 @@ async def test_async_gives_the_same_and_embeds_nothing_more(
 
 def test_poison_is_dropped_whatever_the_store_tells(filled: VectorStore) -> None:
     retriever = RAGGuardRetriever.from_vectorstore(filled, k=3, on_error="raise")
-    found = texts(retriever.invoke(QUERY))
-    assert len(found) == 3
-    assert not set(POISON) & set(found)
+    three_facts(retriever)
 
 
 def test_the_same_documents_as_a_search_by_text(filled: VectorStore) -> None:
@@ -109,9 +113,7 @@ def test_marginal_relevance_is_guarded_too(filled: VectorStore) -> None:
     retriever = RAGGuardRetriever.from_vectorstore(
         filled, k=3, search_type="mmr", store=quarantine()
     )
-    found = texts(retriever.invoke(QUERY))
-    assert len(found) == 3
-    assert not set(POISON) & set(found)
+    three_facts(retriever)
 
 
 def test_a_filter_goes_to_the_store(filled: VectorStore) -> None:
@@ -170,9 +172,7 @@ def test_an_inverted_file_without_a_direct_map_is_embedded_again(
     store.add_documents(documents())
     embeddings.documents.clear()
     retriever = RAGGuardRetriever.from_vectorstore(store, k=3, fetch_k=6, on_error="raise")
-    found = texts(retriever.invoke(QUERY))
-    assert len(found) == 3
-    assert not set(POISON) & set(found)
+    found = three_facts(retriever)
     assert set(found) <= set(embeddings.documents)
 
 
