@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from ragguard.arguments import require_method
 from ragguard.errors import ProxyError
 from ragguard.proxy.base import MixedProxy, Proxy, Scores
+from ragguard.proxy.generator import OnnxGenerator
 from ragguard.proxy.lexical import LexicalProxy
 from ragguard.proxy.manifest import MODELS, cache_folder, export_folder
-
-if TYPE_CHECKING:
-    from ragguard.proxy.generator import OnnxGenerator
-    from ragguard.proxy.onnx import OnnxProxy
+from ragguard.proxy.onnx import OnnxProxy
 
 __all__ = [
     "LexicalProxy",
@@ -128,16 +124,4 @@ def default_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
 
 @lru_cache(maxsize=2)
 def _loaded(folder: Path, changed: int) -> OnnxProxy:  # noqa: ARG001
-    from ragguard.proxy.onnx import OnnxProxy
-
     return OnnxProxy(folder)
-
-
-_EXTRAS = {"OnnxGenerator": "generator", "OnnxProxy": "onnx"}
-
-
-def __getattr__(name: str) -> Any:
-    # What belongs to an extra is loaded when it is first asked for.
-    if name not in _EXTRAS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_EXTRAS[name]}"), name)

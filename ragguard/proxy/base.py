@@ -74,12 +74,8 @@ class MixedProxy:
             raise InvalidInputError(f"share must be from 0 to 1, not {share!r}; try 0.2")
         self._first = first
         self._second = second
-
-    @property
-    def gain_power(self) -> float:
-        """The same mean of both proxies' powers (`gain_power`)."""
-        rest = 1.0 - self._share
-        return rest * gain_power(self._first) + self._share * gain_power(self._second)
+        # The same mean of both proxies' powers.
+        self.gain_power = (1.0 - self._share) * gain_power(first) + self._share * gain_power(second)
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
         """Return the mean of both proxies' scores.

@@ -6,10 +6,6 @@ import shutil
 import pytest
 
 from ragguard.errors import ProxyError
-
-pytest.importorskip("torch", reason="exporting needs torch")
-pytest.importorskip("transformers", reason="exporting needs transformers")
-
 from ragguard.export.parity import GATES, demo_scopes
 from ragguard.export.verify import verify_proxy
 from ragguard.proxy.manifest import sha256_of
