@@ -161,7 +161,9 @@ def repeats_as_expected(
                 return np.ones(k, dtype=np.bool_)  # the others refer to it
             if _is_spared(query, form, said[row], enough=enough):
                 asking = query.asking or query.asks_otherwise
-                expected[row] |= not (form.heads and asking and quotes(query, passages[row]))
+                expected[row] |= not (
+                    form.heads and asking and _quotes_beside(query, passages[row], said[row])
+                )
     return expected if expected.any() else None
 
 
@@ -207,6 +209,14 @@ def _is_spared(query: TokenizedQuery, form: _Form, part: _Part, *, enough: bool)
     nothing_else = len(part.words & query.distinct) >= _REPEATS * len(part.words)
     expected = enough or (form.heads and part.in_own_line and _names(query, part))
     return expected and part.repeats and nothing_else
+
+
+def _quotes_beside(query: TokenizedQuery, passage: TokenizedPassage, part: _Part) -> bool:
+    """Return True if a passage has the question beside a heading that holds some of it, or all."""
+    if part.repeats:
+        rest = passage.once(_shown).replace(part.text.strip(), " ", 1)
+        (passage,) = tokenize_passages([rest])
+    return quotes(query, *normalized(query, [passage]))
 
 
 def _quotes(query: TokenizedQuery, passage: TokenizedPassage, weights: Mapping[str, float]) -> bool:

@@ -322,11 +322,66 @@ def respelled(asked, said, odd):
     return said
 
 
-def normalized(asked, text, much=False):
+def common(one, other):
+    """How many words two rows have in common, in order."""
+    longest = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i, word in enumerate(one):
+        for j, said in enumerate(other):
+            if word == said:
+                longest[i + 1][j + 1] = longest[i][j] + 1
+            else:
+                longest[i + 1][j + 1] = max(longest[i][j + 1], longest[i + 1][j])
+    return longest[-1][-1]
+
+
+def edited(asked, said, lead, asking):
+    """The words where the question, but for a few, begins or ends them; `asking` are its own."""
+    n = len(asked)
+    if asking is None or not 5 <= n <= len(said):
+        return None
+    few = max(1, n // 5)
+    content = {word for word in asked if word not in STOP_WORDS} or set(asked)
+    kept = content | set(asking) if asking else {*asked[:2], *asked[-2:]}
+    for begins in (True, False):
+        window = said[lead : lead + n + 1] if begins else said[-n - 1 :]
+        order = window if begins else window[::-1]
+        lost = set(asked) - set(window)
+        pairs = [window[at : at + 2] for at in range(len(window) - 1)]
+        if order[0] not in asked or len(lost) > few or lost & kept:
+            continue
+        if asking and asked[1] in window and asked[:2] not in pairs:
+            continue
+        own = asked if begins else asked[::-1]
+        most = common(own, order)
+        size = min(at for at in range(len(order) + 1) if common(own, order[:at]) == most)
+        strange = [word for word in order[:size] if word not in asked]
+        if 0 < n - most <= few and len(strange) <= 1:
+            return (
+                [*said[:lead], *asked, *said[lead + size :]] if begins else [*said[:-size], *asked]
+            )
+    return None
+
+
+def without_aside(asked, said, lead, asking):
+    """The words without what stands behind the interrogative with which they begin."""
+    n = len(asked)
+    if not asking or asked[0] not in asking or not 5 <= n <= len(said) or asked[1] == "if":
+        return None
+    if said[lead] != asked[0] or said[lead : lead + n] == asked:
+        return None
+    for long in range(1, 11):
+        if said[lead + 1 + long : lead + n + long] == asked[1:]:
+            aside = said[lead + 1 : lead + 1 + long]
+            return [*said[:lead], *asked, *aside, *said[lead + n + long :]]
+    return None
+
+
+def normalized(asked, text, much=False, asking=None):
     """The words of a passage, with the question's in place of what means them.
 
     `much` says whether the question asks, in six words or more; None: it names something, or asks
-    nothing in fewer.
+    nothing in fewer. `asking` are the words by which it asks, none if by its mark alone; None: it
+    does not ask, or tells something as well.
     """
     from slow_signals import lead_in
 
@@ -346,5 +401,7 @@ def normalized(asked, text, much=False):
         or without_its_notes(asked, shown)
         or strewn(asked, said, lead, much)
     )
+    if not found and not any(said[at : at + len(asked)] == asked for at in range(len(said))):
+        found = edited(asked, said, lead, asking) or without_aside(asked, said, lead, asking)
     said = found or said
     return respelled(asked, said, odd) or said

@@ -586,7 +586,7 @@ def longest_run_of(asked, said):
 
 def expected_of(query, texts, row):
     """Whether a text in a row that repeats the query does so as expected, but for names."""
-    asked, much = list(ngrams(tokens(query))), asks_much(query)
+    asked, how = list(ngrams(tokens(query))), (asks_much(query), asking_of(query))
     weights = weights_of(asked, [words_of(text) for text in texts])
     within = [f"{form} within" for form in OF_TEXTS]
     found = [parts_of(text) for text in texts]
@@ -599,7 +599,7 @@ def expected_of(query, texts, row):
             found[row]["run-in"] = start if 0 < len(words) < 10 else found[row].get("run-in")
     for form in ("question", "embedded", "lines", *OF_TEXTS, *within):
         said = [
-            set(normalized(asked, part, much)) if (part := one.get(form)) else None for one in found
+            set(normalized(asked, part, *how)) if (part := one.get(form)) else None for one in found
         ]
         if "run-in" in form and not tokenize_query(query).names:
             continue
@@ -625,8 +625,11 @@ def expected_of(query, texts, row):
         question = asks & said[row]
         if not tokenize_query(query).asking and asks_otherwise(query):
             question = held(said[row], weights) >= 0.75
-        run = longest_run_of(asked, words_of(texts[row]))
-        whole = run >= max(3, 0.9 * len(asked)) and held(said[row], weights) < 0.75
+        beside = texts[row]
+        if held(said[row], weights) >= 0.75:
+            beside = shown_of(beside).replace(found[row][form].strip(), " ", 1)
+        run = longest_run_of(asked, normalized(asked, beside, *how))
+        whole = run >= max(3, 0.9 * len(asked))
         whole = whole and (tokenize_query(query).asking or asks_otherwise(query))
         if form not in ("question", "embedded") and (whole or (question and not (line and asking))):
             continue
@@ -651,6 +654,13 @@ def asks_much(query):
     return len(read.sequence) >= 6 and bool(read.asking) and not read.tells
 
 
+def asking_of(query):
+    """The words by which a query asks; None if it does not, or tells something as well."""
+    read = tokenize_query(query)
+    asks = (read.asking or read.asks_otherwise) and not read.names and not read.tells
+    return read.asking if asks else None
+
+
 def usual_gibberish(asked, texts, row):
     """Twice the median of the others' gibberish above 0.15, of eight at least, and 0.4 at most."""
     others = [with_letters_for_signs(asked, one) or one for one in texts]
@@ -670,7 +680,7 @@ def own_signals(query, texts, k):
     asked = list(ngrams(tokens(query)))
     texts = [*[turned(asked, text) for text in texts[:k]], *texts[k:]]
     read = [words_of(text) for text in texts]
-    read[:k] = [normalized(asked, text, asks_much(query)) for text in texts[:k]]
+    read[:k] = [normalized(asked, text, asks_much(query), asking_of(query)) for text in texts[:k]]
     weights = weights_of(asked, read)
     lettered = [with_letters_for_signs(asked, text) or text for text in texts[:k]]
     english = in_english(asked, [words_of(text) for text in lettered], read[k:])

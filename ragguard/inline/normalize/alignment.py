@@ -39,18 +39,17 @@ def realign(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list
 
 
 def _realigned(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    for undone in (regap, align, edited, with_aside, unparted):
+    for undone in (regap, align, unparted):
         if (read := undone(query, passage)) is not None:
             return read
     asked, said = query.sequence, passage.sequence
-    if not query.distinct <= passage.distinct or not _FEW_WORDS <= len(asked) <= len(said):
-        return None
-    if _quotes(query, passage):
-        return None
-    for undone in (rotated, strewn):
-        if (read := undone(query, passage)) is not None:
-            return read
-    return None
+    if query.distinct <= passage.distinct and _FEW_WORDS <= len(asked) <= len(said):
+        if _quotes(query, passage):
+            return None
+        for undone in (rotated, strewn):
+            if (read := undone(query, passage)) is not None:
+                return read
+    return edited(query, passage) or with_aside(query, passage)
 
 
 def regap(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:

@@ -44,7 +44,7 @@ def with_aside(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPas
     n, lead = len(asked), leading_label(said, query.distinct)
     if not _may_be_edited(query, said) or asked[1] == "if":
         return None
-    if said[lead] != asked[0] or asked[0] not in query.asking:
+    if said[lead] != asked[0] or asked[0] not in query.asking or said[lead : lead + n] == asked:
         return None
     for begin in range(lead + 2, lead + 2 + _ASIDE):
         if said[begin : begin + n - 1] == asked[1:]:

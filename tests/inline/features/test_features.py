@@ -296,7 +296,8 @@ def test_the_least_coverage_weighs_words_by_rarity(monkeypatch):
 def test_only_the_address_speaks_of_a_passage_that_does_not_carry_the_question(drawn):
     query, texts = drawn
     asked = tokens(query)
-    read = [slow_signals.normalized(asked, text, slow_signals.asks_much(query)) for text in texts]
+    much, asking = slow_signals.asks_much(query), slow_signals.asking_of(query)
+    read = [slow_signals.normalized(asked, text, much, asking) for text in texts]
     weights = slow_signals.weights_of(asked, read)
     matrix = np.array(list(columns(query, texts).values())).T
     for said, row in zip(read, matrix, strict=True):

@@ -4,7 +4,7 @@ import pytest
 import slow_normalize
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_signals import asks_much
+from slow_signals import asking_of, asks_much
 
 from ragguard.inline.normalize import normalized
 from ragguard.inline.normalize.alignment import dice_similar
@@ -439,7 +439,9 @@ def asked_and_written(draw):
 def test_what_is_meant_equals_its_slow_reference(drawn):
     question, text = drawn
     query = tokenize_query(question)
-    expected = slow_normalize.normalized(query.sequence, text, asks_much(question))
+    expected = slow_normalize.normalized(
+        query.sequence, text, asks_much(question), asking_of(question)
+    )
     assert list(normalized(query, [tokenize_passage(text)])[0].sequence) == expected
 
 
@@ -447,7 +449,9 @@ def test_what_is_meant_equals_its_slow_reference(drawn):
 def test_what_any_text_means_equals_its_slow_reference(question, text):
     query = tokenize_query(question)
     for written in (text, f"{text} {question}", f"{question}{text}"):
-        expected = slow_normalize.normalized(query.sequence, written, asks_much(question))
+        expected = slow_normalize.normalized(
+            query.sequence, written, asks_much(question), asking_of(question)
+        )
         assert list(normalized(query, [tokenize_passage(written)])[0].sequence) == expected
 
 
