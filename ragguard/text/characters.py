@@ -78,7 +78,8 @@ _LOW_MARKS = {"\u201a": ",", "\u3001": ",", "\u3002": ".", "\ua4f8": ".", "\ua4f
 _ASCII_MARKS = frozenset(string.punctuation)
 # Dropped, and not spaces, because retrievers drop them as well (BERT's "clean text").
 _INVISIBLE = frozenset({"Mn", "Me", "Cf", "Cc", "Co"})
-_BLANK = frozenset("\u115f\u1160\u3164\uffa0\ufffd")  # Hangul fillers, the replacement character
+# Hangul fillers, the stroke that only makes an Arabic word longer, the replacement character.
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u0640\ufffd")
 _TO_SPACE = frozenset({"Cs", "Cn"})
 
 

@@ -3,8 +3,9 @@
 People and language models read through markup; a comparison word for word would not. Taken out are
 tags, character references, percent-encoding, the codes of terminals, and the escapes by which
 programs, mails and style sheets write a character by its number. What a tag holds besides its name
-is text to a retriever, so it is put behind the text. A name that is no element's and that no tag
-closes is a word in angle brackets, and stays. Where an element begins a new line, a line begins.
+is text to a retriever, so it is put behind the text, and so is a declaration. A name that is no
+element's and that no tag closes, nor itself by a stroke, is a word in angle brackets, and stays.
+Where an element begins a new line, a line begins.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ _NO_CHARACTER = re.compile(r"&#[0-9]{8,};?")
 _REENCODED = re.compile(r"%(?:25)+(?=[0-9a-fA-F]{2})")  # a percent sign, once too often
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ESCAPES = re.compile(r"(?:\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}))+")
-_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)((?:\s[^<>]*)?)/?>")
+_TAG = re.compile(
+    r"<(?:/?([a-zA-Z][a-zA-Z0-9:-]*)((?:\s[^<>]*)?)(/?)|[?!](?!--|\[)([^<>]*))>"
+)  # or a declaration, which no browser draws
 _CLOSING = re.compile(r"</([a-zA-Z][a-zA-Z0-9]*)")
 _BLOCKS = frozenset(
     """article blockquote br center dd div dl dt h1 h2 h3 h4 h5 h6 header hr li ol p pre section
@@ -53,8 +56,8 @@ def strip_markup(text: str) -> str:
     'Who lit it?'
     >>> strip_markup('So <a title="who wrote it">they</a> say')
     'So  they  say title="who wrote it"'
-    >>> strip_markup("who <wrote> it")
-    'who  wrote  it'
+    >>> strip_markup("who <wrote> it"), strip_markup("who<x-y/> wrote<?php?> it")
+    ('who  wrote  it', 'who  wrote  it x-y php?')
     """
     if not any(sign in text for sign in _SIGNS):
         return text
@@ -75,8 +78,11 @@ def strip_markup(text: str) -> str:
     names = _ELEMENTS.union(map(str.lower, _CLOSING.findall(text)))
 
     def drop(tag: re.Match[str]) -> str:
-        name, rest = tag.groups()
-        if name.lower() not in names and not rest:
+        name, rest, empty, declared = tag.groups()
+        if name is None:
+            held.append(declared)
+            return " "
+        if name.lower() not in names and not (rest or empty):
             return f" {name} "
         if name.lower() not in _ELEMENTS:
             held.append(name)

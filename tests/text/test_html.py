@@ -26,6 +26,8 @@ def words(text):
         ("Who%252520built%2525252520it", "who built it"),
         ("<who> <built> <it>", "who built it"),  # what is no element is text
         ("who <built> the <old> pier", "who built the old pier"),
+        ("who<x-y/> built<no:wiki/> it", "who built it x y no wiki"),
+        ("who<?php?> built<!x> it<!who was it>", "who built it php x who was it"),
         ("<w>who</w> <w>built</w> it <ann>", "who built it ann w w w w"),
         ("who <built by=x> it", "who it built by x"),
         ('<a title="who built it">Ann</a>', "ann title who built it"),
@@ -91,6 +93,9 @@ def test_of_a_very_long_text_both_ends_are_read():
     "piece",
     [
         "<a ",
+        "<!",
+        "<?x",
+        "<x-",
         "&",
         "<",
         "&#1",

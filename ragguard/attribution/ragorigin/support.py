@@ -23,6 +23,7 @@ from ragguard.attribution.claim import claim, only_decides
 from ragguard.attribution.coverage import statement_coverage
 from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN, is_specific
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
+from ragguard.attribution.spelling import spelled
 from ragguard.errors import ProxyError
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy, gain_power
@@ -148,7 +149,7 @@ class SupportMeter:
         if missing:
             name = type(self._proxy).__name__
             with foreign(name, ProxyError):
-                found = self._proxy.score(missing, self._query, self.claim)
+                found = self._proxy.score(self._read(missing), self._query, self.claim)
             with suppress(AttributeError, TypeError, ValueError):
                 columns = found.semantic_correlation, found.generation_influence
                 rows = np.stack([np.asarray(one, np.float64) for one in columns], axis=1)
@@ -181,7 +182,7 @@ class SupportMeter:
     def _measured(self, texts: Sequence[str]) -> NDArray[np.float64]:
         gain = self.gains(texts)
         # Most texts of a scope gain nothing, and what of the question they cover does not matter.
-        gained = list(compress(texts, gain > 0.0))
+        gained = self._read(list(compress(texts, gain > 0.0)))
         covered = np.zeros(len(texts))
         covered[gain > 0.0] = statement_coverage(self._query, self.claim, gained)
         covered = np.maximum(covered, self.least_coverage)
@@ -193,6 +194,10 @@ class SupportMeter:
         if self.refused:
             support = np.maximum(support, refusal_support(self._query, texts))
         return support
+
+    def _read(self, texts: Sequence[str]) -> list[str]:
+        known = "", self._stated, self._query
+        return [text if text in known else spelled(self.claim, text) for text in texts]
 
     def carried(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return how far each text holds the question, float64 array of shape (len(texts),).

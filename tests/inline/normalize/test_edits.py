@@ -61,8 +61,8 @@ def test_a_statement_in_the_order_of_its_own_is_left():
     asked = "how is oil made from seed in spring"
     assert read("How oil is made from seed in spring: press it.", asked).startswith("how oil is")
     asked = "what if the old lamp were out tonight"
-    assert read("What happened, if the old lamp were out tonight.", asked).startswith(
-        "what happened"
+    assert read("What happens at the pier, if the old lamp were out tonight.", asked).startswith(
+        "what happens"
     )
 
 
