@@ -11,8 +11,9 @@ none, each run of other words; and where the query offers a choice, each name th
 To a question for a yes or no these are the only ones. What a colon follows is a label and no claim.
 
 `repeated` is the share of the question's content that the sentence repeats, of the last sentence at
-least `_LAST`. `kind` is 1 for names and numbers and `_WORDS` for the rest: a word that begins a
-sentence has its capital from that.
+least `_LAST`, and of one that says nothing else ("It is Ada Crane") as much as of the best one.
+`kind` is 1 for names and numbers and `_WORDS` for the rest: a word that begins a sentence has its
+capital from that.
 """
 
 from __future__ import annotations
@@ -54,11 +55,20 @@ def atomic_claims(query: str, text: str) -> dict[str, float]:
     question = Question(words, ())
     said = [one for line in text.split("\n") for one in sentences(line) if one.strip()]
     found: dict[str, float] = {}
-    for sentence in said:
-        repeated = max(question.share(set(stems(sentence))), _LAST * (sentence is said[-1]))
-        for phrase, kind in _phrases(sentence, words, choice=choice):
+    shares = [question.share(set(stems(sentence))) for sentence in said]
+    for sentence, share in zip(said, shares, strict=True):
+        phrases = list(_phrases(sentence, words, choice=choice))
+        repeated = max(share, _LAST * (sentence is said[-1]))
+        if len(phrases) == 1 and _says_alone(sentence, phrases[0][0], words):
+            repeated = max(repeated, *shares)
+        for phrase, kind in phrases:
             found[phrase] = max(found.get(phrase, 0.0), kind * (1.0 + repeated) / 2.0)
     return dict(sorted(found.items(), key=lambda claimed: -claimed[1]))
+
+
+def _says_alone(sentence: str, phrase: str, asked: Set[str]) -> bool:
+    """Return True if a sentence says a phrase and nothing else."""
+    return set(stems(sentence)) <= asked | COMMON_STEMS | STOP_STEMS | set(stems(phrase))
 
 
 def _phrases(sentence: str, asked: Set[str], *, choice: bool) -> Iterator[tuple[str, float]]:

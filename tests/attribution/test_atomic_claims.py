@@ -179,3 +179,13 @@ def test_the_work_is_bounded_whatever_is_said(sign):
     began = time.process_time()
     meter_of(LexicalProxy(), QUESTION, sign * 100_000, [Passage(PLANTED[0])])
     assert time.process_time() - began < 2.0
+
+
+def test_what_is_said_alone_is_as_likely_the_answer_as_the_sentence_that_asks():
+    said = (
+        "Who led the survey of the reef: it sailed from Port Elm. It is Ada Crane. Fog fell in May."
+    )
+    weights = atomic_claims("Who led the survey of the reef?", said)
+    assert weights["Ada Crane"] == weights["Port Elm"] == 1.0
+    detail = atomic_claims("Who led the survey of the reef?", said.replace("It is", "Near it was"))
+    assert detail["Ada Crane"] < 1.0
