@@ -122,3 +122,11 @@ def test_of_a_vector_that_is_part_of_an_array_the_array_is_not_kept():
     (kept,) = recent.recall("q")
     assert kept.embedding.base is None
     assert kept.embedding.tolist() == [1.0] * 8
+
+
+def test_what_another_tenant_asks_does_not_count():
+    seen = RecentPassages()
+    seen.remember("who lit it", [Passage("Ann lit it.")], "acme")
+    assert seen.has_passed("Ann lit it.") is None  # nothing of the default tenant is known
+    assert seen.has_passed("Bo lit it.", "acme") is False
+    assert seen.is_fresh()

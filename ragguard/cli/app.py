@@ -23,7 +23,7 @@ from ragguard.cli.events import attribute, events, report
 from ragguard.cli.filter import explain, filter_traffic
 from ragguard.cli.info import info
 from ragguard.cli.options import flag, option
-from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json
+from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, printable_lines, write_json
 from ragguard.cli.proxy import proxy
 from ragguard.cli.record import audit, store, verdicts
 from ragguard.cli.scan import scan
@@ -72,7 +72,7 @@ def _reported(error: Exception, *, debug: bool) -> int:
         return _OUTPUT_CLOSED
     known = isinstance(error, (RagguardError, OSError))
     if debug or not known:
-        typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        typer.echo(printable_lines("".join(traceback.format_exception(error))), err=True)
     defect = "this is a defect of ragguard; please report it with the lines above"
     complain(_in_words(error) if known else defect)
     # What the caller can mend is a wrong value, or the name of something that is not there.

@@ -113,7 +113,7 @@ def undo(
         are = "is" if confirmed == 1 else "are"
         complain(f"{confirmed} {are} confirmed by a person; use release")
     elif not undone:
-        complain("nothing of that is proposed or in quarantine: there is nothing to undo")
+        complain("nothing of that is proposed or in quarantine")
     # Whoever plants a text may report it as well, so that it goes back with what he reported.
     shared = [entry for entry in undone if reporter and set(entry.reporters) - {reporter}]
     if shared:

@@ -28,6 +28,8 @@ _EVIDENCE = (
     "suspicion",
 )
 
+_MaxMs = Annotated[float, option("Milliseconds of processor time that a query may take.", min=1)]
+
 
 def filter_traffic(
     source: Annotated[str, options.source("JSON lines to read; - is stdin.")] = "-",
@@ -47,9 +49,7 @@ def filter_traffic(
     ] = None,
     tenant: options.Tenant = None,
     k: options.K = None,
-    max_ms: Annotated[
-        float, option("Milliseconds of processor time that a query may take.", min=1)
-    ] = 50,
+    max_ms: _MaxMs = 50,
     fail_on_attack: Annotated[
         bool, flag("--fail-on-attack", "Exit with 1 if any query was attacked.")
     ] = False,
@@ -100,8 +100,7 @@ def filter_traffic(
             else:
                 write_json(_to_dict(retrieval.query, verdict), out, indent=None)
             if verdict.error is not None:
-                why = verdict.error.replace("max_ms", "--max-ms")
-                complain(f"{retrieval.place}: could not be judged: {why}")
+                _say_why(retrieval.place, verdict.error)
     complain(_totals(seen, mode))
     if seen["errors"]:
         raise typer.Exit(OPERATIONAL)
@@ -159,6 +158,7 @@ def explain(
     ] = None,
     tenant: options.Tenant = None,
     k: options.K = None,
+    max_ms: _MaxMs = 50,
     as_json: options.AsJson = False,
 ) -> None:
     """Draw one query's passages in similarity space: what is dropped or marked, and why.
@@ -189,7 +189,12 @@ def explain(
                 held.allow(allowance)
     measure = None if calibration is None else load_calibration(calibration)
     with Guard(
-        alpha=alpha, mark_alpha=mark_alpha, strategy=strategy, calibration=measure, store=held
+        alpha=alpha,
+        mark_alpha=mark_alpha,
+        strategy=strategy,
+        calibration=measure,
+        store=held,
+        max_ms=max_ms,
     ) as guard:
         verdict = guard.filter(found.query, found.passages, k=k)
     query, count, threshold = found.query, len(found.passages), None
@@ -212,6 +217,7 @@ def explain(
                 "marked": [passage.id for passage in verdict.marked],
                 "reserve": reserve,
                 "threshold": threshold,
+                "error": verdict.error,
                 "drawn": len(shown.drawn),
                 "shown": shown.shown,
             }
@@ -221,3 +227,10 @@ def explain(
         spare += f", {reserve} in reserve" if reserve else ""
         some = f"; {left_out} are counted, but not drawn" if left_out else ""
         typer.echo(f"wrote {output}: {len(verdict.dropped)} of {count} dropped{spare}{some}")
+    if verdict.error is not None:
+        _say_why(found.place, verdict.error)
+        raise typer.Exit(OPERATIONAL)
+
+
+def _say_why(place: str, error: str) -> None:
+    complain(f"{place}: could not be judged: {error.replace('max_ms', '--max-ms')}")

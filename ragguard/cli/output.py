@@ -35,6 +35,12 @@ def excerpt(text: str, limit: int) -> str:
     return f"{whole} ..." if space else f"{line[: limit - 3]}..."
 
 
+def printable_lines(text: str) -> str:
+    """Return a text with every line `printable`, and as far indented as it was."""
+    lines = text.splitlines()
+    return "\n".join(" " * (len(one) - len(one.lstrip(" "))) + printable(one) for one in lines)
+
+
 def complain(message: str) -> None:
     """Write one line to stderr."""
     typer.echo(f"ragguard: {printable(message)}", err=True)
@@ -120,7 +126,7 @@ class _ToStderr(logging.Handler):
             # The message already says what is wrong.
             record = logging.makeLogRecord({**vars(record), "exc_info": None, "exc_text": None})
         text = self.format(record)
-        typer.echo(text if self._debug else printable(text), err=True)
+        typer.echo(printable_lines(text) if self._debug else printable(text), err=True)
 
 
 def log_to_stderr(*, debug: bool, progress: bool = False) -> None:

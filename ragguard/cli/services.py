@@ -147,18 +147,17 @@ class _Desk:
         self._events = events
         self._stop = stop
         self._as_json = as_json
-        self.failed: set[str] = set()  # events whose last attempt did
+        self.failed: set[tuple[str, str]] = set()  # events whose last attempt did, by tenant and id
         self.output_error: OSError | None = None  # why stdout can no longer be written
 
     def attribute(self, event: Event) -> Attribution:
-        self.failed.add(event.id)
+        self.failed.add((event.tenant, event.id))
         logger.info("event %s: attempt %d", event.id, event.attempts)
-        attribution = self._events.attribute(event)
-        self.failed.discard(event.id)
-        return attribution
+        return self._events.attribute(event)
 
     def quarantine(self, event: Event, attribution: Attribution) -> None:
         done = self._events.quarantine(event, attribution)
+        self.failed.discard((event.tenant, event.id))
         added = sum(one.quarantined for one in done)
         proposed = sum(one.kept and one.entry.status == "proposed" for one in done)
         found = {

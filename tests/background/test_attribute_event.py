@@ -5,6 +5,7 @@ from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.content import content_key
+from ragguard.recent_passages import RecentPassages
 
 A, B, C = (Passage(text, id=text) for text in ("first text", "second text", "third text"))
 
@@ -56,6 +57,56 @@ def test_with_a_knowledge_base_it_is_searched_instead():
     )
     events.attribute(Event("e", "q", "r", (A,)))
     assert attributor.found == {1: [C], 2: [C, B], 5: [C, B]}
+
+
+ASKED = "Who built the old pier of Keelworth?"
+DECOYS = [Passage(f"{ASKED} See page {n} of the index.") for n in range(5)]
+
+
+def found_of(read, ranked, seen=None):
+    attributor = Retrieving()
+    search = (lambda query, limit: ranked[:limit]) if ranked else None
+    events = EventAttributor(MemoryStore(), search, attributor=attributor, seen=seen)
+    events.attribute(Event("e", ASKED, "r", tuple(read)))
+    return attributor.found[5]
+
+
+def test_what_was_read_is_searched_first_and_what_the_filter_drops_last():
+    assert found_of([C, B], [*DECOYS, A, B, C]) == [B, C, A, *DECOYS[:2]]
+    # Also a text that would be dropped, if it was read.
+    assert found_of([C, DECOYS[3]], [*DECOYS, A, C]) == [DECOYS[3], C, A, *DECOYS[:2]]
+
+
+def test_what_a_report_hands_in_moves_nothing_unless_the_search_finds_it():
+    ranked = [*DECOYS, A, B]
+    for read in ((), (C,), (Passage("something else"),)):
+        assert found_of(read, ranked) == DECOYS
+    far = [*(Passage(f"page {n}") for n in range(60)), C]
+    assert found_of([C], far) == far[:5]  # below the ranks that are looked at
+
+
+def test_of_what_a_report_hands_in_that_counts_which_the_guard_has_let_through():
+    ranked, seen = [*DECOYS, A, B], RecentPassages()
+    assert found_of([A, B], ranked, seen)[:2] == [A, B]  # the guard knows nothing
+    seen.remember("another question", [B])
+    assert found_of([A, B], ranked, seen) == [B, A, *DECOYS[:3]]
+    seen.remember(ASKED, [A])
+    assert found_of([A, B], ranked, seen)[:2] == [A, B]
+
+
+def test_decoys_that_the_filter_drops_hide_no_text_that_it_lets_through():
+    lie = Passage("As the town knows, the old pier of Keelworth was built by Bob Crane in 1874.")
+    pages = [
+        Passage(f"Keelworth has {one}.")
+        for one in ("a mill", "two inns", "a market on Mondays", "a ferry", "an old wall", "a well")
+    ]
+    ranked = [*DECOYS, lie, *pages]
+    with Guard(retrieve=lambda query, limit: ranked[:limit]) as guard:
+        verdict = guard.filter(ASKED, ranked, k=5)
+        assert lie in verdict.kept
+        assert not {*DECOYS} & {*verdict.kept}
+        found = guard.attribution(guard.report(ASKED, "Bob Crane"), timeout=30)
+        assert [one.text for one in found.accused] == [lie.text]
 
 
 def test_an_empty_event_is_not_given_to_the_attributor():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragguard import Guard
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.result import Attribution
+from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.background import Policy, evidence
@@ -361,3 +361,20 @@ def test_an_event_that_is_undone_while_its_texts_are_searched_for_accuses_nothin
     if others:  # what they reported is taken up again, and not in his name
         attributor.quarantine(store.claim_event(lease_s=60), found)
         assert [entry.reporters for entry in mine.quarantine()] == [(None,)]
+
+
+def test_a_cleared_text_is_read_once_whatever_is_accused(monkeypatch):
+    read = Counter()
+
+    def counting(texts, letters=None):
+        read.update(texts)
+        return fingerprints(texts, letters)
+
+    monkeypatch.setattr("ragguard.background.evidence.fingerprints", counting)
+    cleared = [Passage(f"The mill of Halden has {n} stones, one of them new.") for n in range(9)]
+    accused = [Passage(f"Bob Crane built pier {n} of Halden, as all know.") for n in range(30)]
+    scores = [PassageScore(one, 0.0, 0.0, 0.0, 0.0, responsible=False) for one in cleared]
+    found = Attribution("q", "r", "fake", accused, scores, 39, "poisoning", "so")
+    events = EventAttributor(MemoryStore(), lambda query, limit: cleared[:limit], policy="review")
+    assert len(events.quarantine(Event("e", "q", "r"), found)) == 30
+    assert {read[one.text] for one in cleared} == {1}

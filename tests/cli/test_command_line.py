@@ -106,6 +106,14 @@ def test_debug_shows_the_traceback_and_keeps_the_code(run, tmp_path):
     assert debug.stderr.endswith(plain.stderr)
 
 
+def test_a_traceback_steers_no_terminal(run):
+    result = run("--debug", "filter", "\x1b[31mX")
+    assert "Traceback" in result.stderr
+    assert "\x1b" not in result.stderr
+    assert "\\x1b[31mX" in result.stderr
+    assert "\n  File " in result.stderr
+
+
 def test_a_full_disk_is_an_operational_failure(run, jsonl, clean):
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")

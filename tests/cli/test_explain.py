@@ -95,3 +95,20 @@ def test_what_is_refused(run, jsonl, tmp_path, clean, monkeypatch):
     result = run("explain", traffic, "-o", tmp_path / "x.svg")
     assert result.exit_code == 3
     assert "pip install '.[explain]'" in result.stderr
+
+
+@pytest.mark.slow
+def test_a_query_that_could_not_be_judged_is_drawn_named_and_fails(
+    run, jsonl, tmp_path, clean, monkeypatch
+):
+    pytest.importorskip("matplotlib")
+
+    def broken(*arguments):
+        raise FloatingPointError("no such number; raise max_ms")
+
+    monkeypatch.setattr("ragguard.filtering.screened", broken)
+    result = run("explain", jsonl("t.jsonl", clean), "-o", tmp_path / "x.svg", "--json")
+    assert result.exit_code == 3
+    assert "no such number" in json.loads(result.stdout)["error"]
+    assert "t.jsonl:1: could not be judged: " in result.stderr
+    assert "raise --max-ms" in result.stderr

@@ -225,6 +225,18 @@ def test_once_fails_when_an_event_does(run, store_url, with_attributor):
     assert _statuses(store_url)["e-pending"] == "failed"
 
 
+def test_once_fails_when_what_was_found_cannot_be_kept(
+    run, store_url, with_attributor, monkeypatch
+):
+    def fails(*_):
+        raise ValueError("no room")
+
+    with_attributor(_Finds())
+    monkeypatch.setattr("ragguard.background.attribute_event.EventAttributor.quarantine", fails)
+    result = run("worker", "--once", "--store", store_url)
+    assert (result.exit_code, _statuses(store_url)["e-pending"]) == (3, "failed")
+
+
 def test_a_bad_knowledge_base_stops_it_at_once(run, jsonl, store_url):
     base = jsonl("kb.jsonl", 5)
     result = run("worker", "--store", store_url, "-b", base)
