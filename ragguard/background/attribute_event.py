@@ -18,13 +18,12 @@ from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
 from ragguard.background.policy import Policy, as_policy
 from ragguard.background.reports import NO_TEXT, was_given
-from ragguard.content import content_key, content_keys
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.errors import EventNotFoundError
 from ragguard.inline.fingerprints import signature
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.passage import Passage, as_passages
+from ragguard.passage import Passage
 from ragguard.recent_passages import RecentPassages
 from ragguard.trust import Trust
 
@@ -35,7 +34,6 @@ logger = logging.getLogger(__name__)
 
 _TOLD_S = 3600.0
 _MOST_TOLD = 1_000  # kinds of limits and tenants
-_RANKS = 50  # in which what was read is put first
 
 UNKNOWN_ANSWER = (
     "no answer of this system is on record with this question and response, over these passages, "
@@ -96,18 +94,22 @@ class EventAttributor:
         if why is not None:
             return Attribution(query, response, "none", [], [], 0, cause="unclear", reason=why)
         # Not above: a guard that only filters needs neither a proxy nor an attribution method.
-        from ragguard.attribution.ragorigin.attributor import RAGOrigin
+        from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
         from ragguard.attribution.search import of_tenant
+        from ragguard.background.event_search import read_first, unquarantined
         from ragguard.background.evidence import with_evidence
 
         if self.attributor is None:
-            self.attributor = RAGOrigin(proxy=self.proxy, embedder=self.embedder)
+            k = self._policy.top_k
+            self.attributor = RAGOrigin(
+                proxy=self.proxy, embedder=self.embedder, top_k=k, max_scope=max(k, MAX_SCOPE)
+            )
         if self.retrieve is None:
             found = self.attributor.attribute(query, response, lambda _, limit: passages[:limit])
         else:
             met: set[str] = set()
-            search = _unquarantined(of_tenant(self.retrieve, event.tenant), self._held(event), met)
-            search = _read_first(search, event, self.seen)
+            search = unquarantined(of_tenant(self.retrieve, event.tenant), self._held(event), met)
+            search = read_first(search, event, self.seen)
             found = self.attributor.attribute(query, response, search)
             if met and isinstance(found, Attribution):
                 reason, details = found.reason, {**found.details, "left_out": len(met)}
@@ -247,54 +249,3 @@ class EventAttributor:
 @cache
 def _shipped_filter() -> ConformalFilter:
     return ConformalFilter(HashedEmbedder())
-
-
-def _read_first(search: Retrieve, event: Event, seen: RecentPassages | None) -> Retrieve:
-    """Return a search for what the generator has read, and last for what the filter drops.
-
-    No passage taught it anything that it has not read. Texts that the filter drops, planted above
-    the one that it lets through, would otherwise be searched in its place. Of what a report hands
-    in only that counts which the search finds, and this guard has let through, if it knows.
-    """
-    from ragguard.inline.marks import shows_one
-
-    passed = [
-        one.text
-        for one in event.passages
-        if seen is None or seen.has_passed(one.text, event.tenant) is not False
-    ]
-    read = set(content_keys(passed))
-
-    def place(passage: Passage) -> int:
-        return 0 if content_key(passage.text) in read else 1 + shows_one(event.query, passage.text)
-
-    def search_read_first(query: str, limit: int) -> Sequence[Passage]:
-        page = search(query, max(limit, _RANKS) if read else limit)
-        places = [place(one) for one in page[:_RANKS]] if read else []
-        if 0 not in places:
-            return page[:limit]
-        order = sorted(range(len(places)), key=places.__getitem__)
-        return [*(page[at] for at in order), *page[_RANKS:]][:limit]
-
-    return search_read_first
-
-
-def _unquarantined(retrieve: Retrieve, held: Set[str], met: set[str]) -> Retrieve:
-    """Return a search for what is not held, which asks for as many more as it left out.
-
-    The keys of what it meets and leaves out are put into `met`.
-    """
-
-    def search(query: str, limit: int) -> list[Passage]:
-        asked, known = limit, -1
-        while True:
-            page = as_passages(retrieve(query, asked))[:asked]
-            keys = content_keys([one.text for one in page]) if held else [""] * len(page)
-            met.update(held & set(keys))
-            free = [one for one, key in zip(page, keys, strict=True) if key not in held]
-            if len(free) >= limit or len(page) < asked or len(page) <= known:
-                return free[:limit]
-            known = len(page)
-            asked = limit + 2 * (len(page) - len(free))
-
-    return search

@@ -4,6 +4,7 @@ from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore
 from ragguard.background.attribute_event import EventAttributor
+from ragguard.background.policy import Policy
 from ragguard.content import content_key
 from ragguard.recent_passages import RecentPassages
 
@@ -177,3 +178,10 @@ def test_copies_of_a_text_are_one_entry():
 
 def test_nobody_responsible_asks_nothing_of_the_store():
     assert EventAttributor(None).quarantine(Event("e", "q", "r"), attribution()) == []
+
+
+def test_the_policy_says_how_many_passages_the_generator_reads():
+    for policy, k in ((None, 5), (Policy("review", top_k=10), 10), (Policy(top_k=300), 300)):
+        events = EventAttributor(MemoryStore(), policy=policy)
+        events.attribute(Event("e", "q", "r", (A,)))
+        assert events.attributor._top_k == k
