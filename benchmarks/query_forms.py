@@ -25,7 +25,9 @@ from benchmarks.report.table import Rows, Sections, Table, as_is, grouped, liste
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.samples import COUNTS, SETTINGS, Scored, place_of, setting_of
 from ragguard.embedding import Embedder
+from ragguard.inline.query_form import INTERROGATIVES
 from ragguard.inline.tokens import tokenize_query
+from ragguard.text import STOP_WORDS
 
 Sets = Sequence[RetrievedSet]
 
@@ -33,6 +35,7 @@ OFFSETS = (0.0, 4.0, 5.0, 6.0, 8.0)  # nats that are tried for `EXPECTED`
 _HITS = 30
 _LONG = 6  # words
 _ATTACKS = ("poisonedrag", "blind")
+_PUBLIC = "public questions"
 _MANUAL, _KEYS = "headings of a manual", "key words of a manual"
 _WITH_RIGHT = ("keyword_traffic", _MANUAL, _KEYS, "question on every page", "quotes a page")
 _WAYS = ("as_questions", "as_it_is")
@@ -43,6 +46,32 @@ _CARRIED: Mapping[str, Form] = {
     "a path's last step": lambda question, text: f"Home > Help > {question}\n\n{text}",
 }
 """Where an honest page of another question has the question: its manner gives nothing away."""
+
+
+def _lost(question: str, text: str) -> str:
+    words = question.split()
+    after = [at for at in range(2, len(words) - 1) if words[at].lower() in STOP_WORDS]
+    return " ".join([*words[: after[0]], *words[after[0] + 1 :], text]) if after else ""
+
+
+def _swapped(question: str, text: str) -> str:
+    words = question.split()
+    at = len(words) // 2
+    words[at - 1 : at + 1] = words[at - 1 : at + 1][::-1]
+    return " ".join([*words, text]) if at > 1 else ""
+
+
+def _with_aside(question: str, text: str) -> str:
+    first, _, rest = question.partition(" ")
+    return f"{first} is it that {rest} {text}" if first.lower() in INTERROGATIVES else ""
+
+
+_EDITED: Mapping[str, Form] = {
+    "in front, without a function word": _lost,
+    "in front, two words swapped": _swapped,
+    "in front, behind an aside": _with_aside,
+}
+"""The question as a few edits leave it; "" where there is none such."""
 
 
 def unranked(
@@ -103,10 +132,13 @@ def carried(group: str, clean: Sets) -> Iterator[tuple[str, str, int, Sets]]:
     titled = [replace(a, texts=tuple(f"{b[:20]}\n\n{b}" for b in a.texts)) for a in clean]
     among = {"": clean, ", titled pages": titled}
     yield "clean", f"{group}, titled pages", 0, titled
-    for name, form in _CARRIED.items():
+    edited = _EDITED if group == _PUBLIC else {}
+    for name, form in {**_CARRIED, **edited}.items():
         for where, sets in among.items():
             each = zip(sets, [*pages[1:], *pages[:1]], strict=True)
-            attacked = [planted_first(one, text, form) for one, text in each]
+            attacked = [
+                planted_first(one, text, form) for one, text in each if form(one.question, text)
+            ]
             yield "attack", f"honest text, question {name}: {group}{where}", 1, attacked
 
 
@@ -174,7 +206,7 @@ def report_groups(
                 yield "attack", group, 1, list(map(planted_first, sets, cycle(texts)))
                 yield "clean", f"{group}, behind a line", 0, list(map(behind_a_line, sets))
     yield "clean", "behind a line", 0, list(map(behind_a_line, every["clean"]))
-    yield from carried("public questions", every["clean"])
+    yield from carried(_PUBLIC, every["clean"])
     for form, said in (("prepend", "question in front"), ("plain", "plain")):
         alone = [behind_a_line(one, planted_alone=True) for one in every[form]]
         yield "attack", said, 1, every[form]
