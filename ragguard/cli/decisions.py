@@ -62,13 +62,14 @@ def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
     def decide(
         targets: EntriesArgument,
         store: options.Store,
+        why: options.Why = None,
         actor: options.Actor = None,
         tenant: options.Tenant = None,
         as_json: options.AsJson = False,
     ) -> None:
         who = actor or options.login_name()
         with _opened(store, tenant) as decisions:
-            changed = decisions.decide(*targets, status=status, actor=who)
+            changed = decisions.decide(*targets, status=status, actor=who, said=why)
         _write_entries(changed, as_json=as_json)
 
 
@@ -97,6 +98,7 @@ def undo(
     since: Annotated[
         datetime | None, option("What was accused or came into force since then (UTC).")
     ] = None,
+    why: options.Why = None,
     actor: options.Actor = None,
     tenant: options.Tenant = None,
     as_json: options.AsJson = False,
@@ -104,7 +106,7 @@ def undo(
     """Take back what attributions did: proposals, and entries that nobody has confirmed."""
     who = actor or options.login_name()
     with _opened(store, tenant) as decisions:
-        undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who)
+        undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who, said=why)
         left = decisions.accused(event=event, reporter=reporter, since=since)
     if undone or as_json:
         _write_entries(undone, as_json=as_json)
@@ -181,6 +183,7 @@ def disallow(
     targets: TargetsArgument = None,
     source: SourceOption = False,
     passages: PassagesOption = None,
+    why: options.Why = None,
     actor: options.Actor = None,
     tenant: options.Tenant = None,
     as_json: options.AsJson = False,
@@ -192,7 +195,7 @@ def disallow(
             (None if source else _allowed(decisions, one)) or _found(decisions, one, source=source)
             for one in wanted
         ]
-        ended = [one for name in found for one in decisions.disallow(name, actor=who)]
+        ended = [one for name in found for one in decisions.disallow(name, actor=who, said=why)]
     _write_allowances(ended, as_json=as_json)
 
 

@@ -46,6 +46,7 @@ Tenant = Annotated[str | None, option("Whose; else the default tenant's.", metav
 EveryTenant = Annotated[
     str | None, option("Only this tenant's; else those of all.", metavar="NAME")
 ]
+Why = Annotated[str | None, option("The reason, which the trail keeps.")]
 Actor = Annotated[str | None, option("Who decides this, for the audit; else your login name.")]
 AsJson = Annotated[bool, flag("--json", "Write JSON to stdout, nothing else.")]
 Alpha = Annotated[float, option("Share of clean queries that it may touch, in (0, 1).")]
