@@ -16,4 +16,5 @@ def _make(setting: Setting) -> Guard:
     return guard
 
 
-DEFENCE = mode("ragguard, calibrated, 5 %", guarding(_make), sees="clean traffic")
+_MORE = "ragguard.calibrator"
+DEFENCE = mode("ragguard, calibrated, 5 %", guarding(_make), _MORE, sees="clean traffic")

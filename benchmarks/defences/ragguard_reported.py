@@ -30,4 +30,5 @@ def _make(_: Setting) -> Judge:
     return judge
 
 
-DEFENCE = mode("ragguard, after one report", _make, sees="one query, one report")
+_MORE = ("ragguard.attribution", "ragguard.background", "ragguard.proxy")
+DEFENCE = mode("ragguard, after one report", _make, *_MORE, sees="one query, one report")
