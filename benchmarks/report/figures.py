@@ -46,7 +46,7 @@ def judged(kept: Mapping[tuple[Any, ...], tuple[Cell, Sequence[Row], str]]) -> l
     for cell, rows, reason in kept.values():
         clean = kept.get(cell.clean(), (cell, (), ""))[1]
         right = {row["question"] for row in clean if row["right"]}
-        told = [{**row, "known": row["question"] in right} for row in rows]
+        told = [{**row, "dataset": cell.dataset, "known": row["question"] in right} for row in rows]
         count = attributed if cell.room == "attributors" else figures
         found.append(Shown(cell, told, reason, count(told) if told else {}))
     return found
@@ -59,7 +59,7 @@ def sections_of(found: Sequence[Shown]) -> Sections:
     for number, one in enumerate(found):
         cells.append({**one.cell.fields, "id": one.cell.id, "reason": one.reason})
         for row in one.rows:
-            told = {name: value for name, value in row.items() if name != "known"}
+            told = {name: row[name] for name in row if name not in ("known", "dataset")}
             sections[_ROWS[one.cell.room]].append({"cell": number, **told})
     return {"suite_cells": cells, **{name: rows for name, rows in sections.items() if rows}}
 

@@ -81,6 +81,7 @@ def test_attack_success_under_four_conditions():
     assert count["attack_success_if_both"].value == 0.5
     assert count["poison_retrieved"].value == 3 / 8
     assert count["poison_removed"].value == pytest.approx(1 / 3)
+    assert count["poison_missed"].value == pytest.approx(2 / 3)
     assert count["benign_removed"].value == pytest.approx(1 / 3)
     assert count["touched"].value == 0.25
     assert count["detection_accuracy"].value == 0.5
@@ -94,7 +95,7 @@ def test_attribution_is_counted_over_the_scope():
         {"found": 3, "missed": 1, "wronged": 0, "spared": 4, "ms": 2.0, "calls": 0},
         {"found": 1, "missed": 0, "wronged": 1, "spared": 2, "ms": 4.0, "calls": 2},
     ]
-    count = attributed(events)
+    count = attributed([{"question": n, **event} for n, event in enumerate(events)])
     assert count["dacc"].value == pytest.approx(10 / 12)
     assert count["fpr"].value == pytest.approx(1 / 7)
     assert count["fnr"].value == 0.2
