@@ -16,10 +16,11 @@ from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
 _MANY, _FEW = 8, 6  # a table of more defences than many is also given for the few named first
 _SUCCESS, _REMOVED = ("attack_success", "accuracy"), ("poison_removed", "benign_removed")
-_CONDITIONS = {
-    **{"": "of all", "_if_retrieved": "poison retrieved"},
-    **{"_if_known": "clean answer right", "_if_both": "both"},
+_GIVEN = {
+    **{"attack_success": "of all", "attack_success_if_retrieved": "poison retrieved"},
+    **{"attack_success_if_known": "clean answer right", "attack_success_if_both": "both"},
 }
+_DETECTED = {"detection_accuracy": "DACC", "benign_removed": "FPR", "poison_missed": "FNR"}
 _PAID = {
     **{"accuracy": "right answers", "touched": "queries touched", "marked": "marked"},
     **{"benign_removed": "passages removed", "golden_removed": "golden passages removed"},
@@ -88,8 +89,8 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
     for reader, planted, k in dict.fromkeys(
         (one.cell.reader, one.cell.planted, one.cell.k) for one in defended if one.cell.planted
     ):
-        here = [one for one in defended if (one.cell.reader, one.cell.k) == (reader, k)]
-        here = [one for one in here if one.cell.planted in (0, planted)]
+        place = (reader, k, planted), (reader, k, 0)
+        here = [one for one in defended if (one.cell.reader, one.cell.k, one.cell.planted) in place]
         methods = {one.cell.method for one in here if one.cell.planted}
         chosen = [one for one in here if one.cell.method in methods]
         where = f"{title_of('readers', reader)}, {planted} planted, k = {k}"
@@ -99,9 +100,11 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
             yield _crossed(f"Attack success / right answers in short, % ({where})", few, _SUCCESS)
         yield _crossed(f"Attack success / right answers, % ({where})", chosen, _SUCCESS)
         yield _crossed(f"Poison removed / benign removed, % ({where})", chosen, _REMOVED)
-        yield as_is(f"Attack success under four conditions ({where})", _conditions(chosen))
+        yield as_is(f"Attack success under four conditions ({where})", _attacked(chosen, _GIVEN))
+        yield as_is(f"Detection: DACC / FPR / FNR ({where})", _attacked(chosen, _DETECTED))
     if clean := [one for one in defended if one.cell.attack == "none" and one.rows]:
-        yield as_is("What honest users pay", _honest(clean))
+        titles = "What honest users pay", "What a defence costs"
+        yield from map(as_is, titles, zip(*_honest(clean), strict=True))
     if blamed := [one for one in found if one.cell.room == "attributors"]:
         yield _crossed("Attribution: DACC / FPR / FNR, %", blamed, _BLAME)
     if empty := [one for one in found if one.reason]:
@@ -145,22 +148,26 @@ def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
     return Table(title, ("attack", "questions", *methods.values()), tuple(body))
 
 
-def _conditions(found: Sequence[Shown]) -> Iterator[Row]:
+def _attacked(found: Sequence[Shown], names: Mapping[str, str]) -> Iterator[Row]:
     attacked = [one for one in found if one.cell.attack != "none" and one.rows]
     for (method,), rows in rows_by(attacked, "method").items():
         count = figures(rows)
-        line = {said: count[f"attack_success{name}"] for name, said in _CONDITIONS.items()}
-        yield {"defence": title_of("defences", method), **line}
+        line: Row = {"defence": title_of("defences", method)}
+        line |= {"questions": len(count["accuracy"].parts), "attacked sets": len(rows)}
+        yield line | {said: count[name] for name, said in names.items()}
 
 
-def _honest(found: Sequence[Shown]) -> Iterator[Row]:
+def _honest(found: Sequence[Shown]) -> Iterator[tuple[Row, Row]]:
+    """Yield by defence what honest users pay for it, and what it costs."""
     for (reader, k, method), rows in rows_by(found, "reader", "k", "method").items():
         count = figures(rows)
-        line: Row = {"defence": title_of("defences", method)}
-        line |= {"reader": title_of("readers", reader), "k": k, "questions": len(rows)}
-        line |= {said: count[name] for name, said in _PAID.items()}
-        line["attacker's answer by itself"] = f"{100 * count['attack_success'].value:.1f} %"
-        yield {**line, "answers asked for": f"{count['calls']:.1f}"}
+        line: Row = {"defence": title_of("defences", method), "reader": title_of("readers", reader)}
+        line |= {"k": k, "questions": len(count["accuracy"].parts)}
+        paid = line | {said: count[name] for name, said in _PAID.items()}
+        paid["attacker's answer by itself"] = f"{100 * count['attack_success'].value:.1f} %"
+        costs = line | {f"ms, p{q}": f"{count[f'ms_p{q}']:.2f}" for q in (50, 95)}
+        paid["answers asked for"] = costs["answers asked for"] = f"{count['calls']:.1f}"
+        yield paid, {**costs, "tokens read and written": f"{count['tokens']:.0f}"}
 
 
 def _empty(found: Sequence[Shown]) -> Table:

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.cells import Cell, load_suite
 from benchmarks.measuring import Place
 from benchmarks.plugins import known
-from benchmarks.report.figures import judged, suite_tables
+from benchmarks.report.figures import judged, sections_of, suite_tables
 from benchmarks.report.page import page, roc
 from benchmarks.suite_command import run, shown
 
@@ -115,6 +115,64 @@ def test_what_is_known_is_told_by_the_same_questions_without_attack_or_defence()
     assert [told["known"] for told in (*undefended.rows, *one.rows)] == [True, False] * 2
     (other,) = judged_cells((cell("tan", k=9), attacked))
     assert not any(told["known"] for told in other.rows)
+
+
+def lines(title, *cells):
+    where = "(likelihood, lexical, 5 planted, k = 5)"
+    tables = {table.title: table for table in suite_tables(judged_cells(*cells))}
+    found = tables.get(title) or tables[f"{title} {where}"]
+    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+
+
+def test_what_a_defence_costs_is_counted_over_clean_traffic():
+    times = [*range(1, 20), 400]
+    clean = [row(n, None, ms=float(ms), tokens=ms, calls=n % 2) for n, ms in enumerate(times)]
+    attacked = [row(0, None, planted=5, ms=9000.0, tokens=9000, calls=9)]
+    (line,) = lines("What a defence costs", (cell("none"), clean), (cell("tan"), attacked))
+    assert line == {
+        "defence": "ragguard",
+        "reader": "likelihood, lexical",
+        "k": "5",
+        "questions": "20",
+        "ms, p50": "10.50",
+        "ms, p95": "38.05",  # a twentieth of the way from 19 to 400
+        "answers asked for": "0.5",
+        "tokens read and written": "30",  # 590 of 20 questions, halves to the even number
+    }
+    (paid,) = lines("What honest users pay", (cell("none"), clean), (cell("tan"), attacked))
+    assert (paid["questions"], paid["answers asked for"]) == ("20", "0.5")
+
+
+def test_a_defence_is_judged_as_what_tells_planted_passages_from_others():
+    clean = [row(n, None, benign=5, benign_removed=5) for n in range(2)]
+    some = [
+        row(0, None, planted=5, poison=4, poison_removed=3, benign=1, benign_removed=1),
+        row(1, None, planted=5, benign=5),  # of what was planted nothing was retrieved
+    ]
+    cells = [(cell("none"), clean), *((cell(one), some) for one in ("tan", "hijackrag"))]
+    (line,) = lines("Detection: DACC / FPR / FNR", *cells)
+    assert line == {
+        "defence": "ragguard",
+        "questions": "2",
+        "attacked sets": "4",
+        "DACC": "80 % (60-100)",  # 8 of 10: the two questions have 3 and 5 of 5
+        "FPR": "17 % (0-100)",
+        "FNR": "25 % (25-25)",
+    }
+
+
+def test_attacks_on_one_question_are_drawn_together():
+    rows = [row(n, None, planted=5, poison=1, attacked=n) for n in (0, 1)]
+    cells = [(cell(one), rows) for one in ("tan", "hijackrag", "liar", "jamming")]
+    (line,) = lines("Attack success under four conditions", *cells)
+    assert (line["questions"], line["attacked sets"]) == ("2", "8")
+    assert line["of all"] == line["poison retrieved"] == "50 % (0-100)"
+
+
+def test_what_rows_are_told_is_not_kept_with_them():
+    rows = [row(n, None, planted=5) for n in (0, 1)]
+    kept = sections_of(judged_cells((cell("tan"), rows)))["suite_rows"]
+    assert kept == [{"cell": 0, **one} for one in rows]
 
 
 def test_cost_is_shown_where_there_are_several_k():
