@@ -5,6 +5,7 @@ Without a result it writes the tables that the pages name into them, each betwee
 """
 
 import re
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -41,13 +42,18 @@ def tables(sections: Sections) -> list[Table]:
     return found
 
 
-_NOT_THERE = "not there; docs/benchmarks.md says what makes it"
 _MARK = re.compile(r"(<!-- (\S+\.json): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 @cache
-def _by_title(result: Path) -> dict[str, Table]:
-    return {table.title: table for table in tables(read(result)["sections"])}
+def _of_file(result: Path) -> tuple[dict[str, Table], str]:
+    """Return the tables of a result by title, or why there are none."""
+    if not result.is_file():
+        return {}, "not there; docs/benchmarks.md says what makes it"
+    with suppress(KeyError):
+        if found := tables(read(result)["sections"]):
+            return {table.title: table for table in found}, ""
+    return {}, "its tables cannot be made from its rows"
 
 
 def filled(text: str, folder: Path = README.parent) -> tuple[str, list[str]]:
@@ -56,11 +62,11 @@ def filled(text: str, folder: Path = README.parent) -> tuple[str, list[str]]:
 
     def table(match: re.Match[str]) -> str:
         begin, name, title, end = match.groups()
-        found = _by_title(folder / name) if (folder / name).is_file() else {}
+        found, problem = _of_file(folder / name)
         if title in found:
             return f"{begin}{as_markdown(found[title])}{end}"
         missing = f"no table {title!r}; it has {', '.join(found)}"
-        problems.append(f"{name}: {missing if found else _NOT_THERE}")
+        problems.append(f"{name}: {problem or missing}")
         return match[0]
 
     return _MARK.sub(table, text), problems
@@ -69,12 +75,13 @@ def filled(text: str, folder: Path = README.parent) -> tuple[str, list[str]]:
 @script
 def main(result: Result = None) -> None:
     """Print the tables of a result as Markdown, or write those of the pages."""
-    if result is not None:
-        for table in tables(read(result)["sections"]):
-            typer.echo(as_markdown(table))
-        return
     missing: list[str] = []
-    for page in PAGES:
+    if result is not None:
+        found, problem = _of_file(result)
+        for table in found.values():
+            typer.echo(as_markdown(table))
+        missing += [f"{result}: {problem}"] if problem else []
+    for page in () if result else PAGES:
         text, problems = filled(page.read_text(encoding="utf-8"))
         page.write_text(text, encoding="utf-8")
         missing += problems

@@ -1,10 +1,13 @@
 """Tables of results, every share by hand."""
 
+import json
+
 import pytest
+import typer
 
 from benchmarks.report.result import write
 from benchmarks.report.table import Table
-from benchmarks.tables import PAGES, filled, tables
+from benchmarks.tables import PAGES, filled, main, tables
 
 
 def titles(sections):
@@ -106,6 +109,34 @@ def test_a_title_that_no_table_has_is_named(tmp_path):
     write(tmp_path / "r.json", {}, {"attack": [attack_row("prepend")]})
     _, (problem,) = filled("<!-- r.json: A title -->\n<!-- end -->", tmp_path)
     assert problem.startswith("r.json: no table 'A title'; it has Attacks")
+
+
+OTHER = {"defence": "ragguard", "auc": 0.5}  # rows as another script once wrote them
+
+
+@pytest.mark.parametrize(
+    "result",
+    [{"sections": {"attack": [OTHER]}}, {"sections": {"other": [OTHER]}}, {"rows": [OTHER]}],
+    ids=["other columns", "another section", "no sections"],
+)
+def test_a_result_that_makes_no_tables_is_told_in_one_line(tmp_path, capsys, result):
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(result), encoding="utf-8")
+    with pytest.raises(typer.Exit) as left:
+        main(path)
+    assert left.value.exit_code == 2
+    assert capsys.readouterr() == ("", f"{path}: its tables cannot be made from its rows\n")
+    _, (problem,) = filled("<!-- r.json: A title -->\n<!-- end -->", tmp_path)
+    assert problem == "r.json: its tables cannot be made from its rows"
+
+
+def test_the_tables_of_a_result_are_printed(tmp_path, capsys):
+    write(tmp_path / "r.json", {}, {"attack": [attack_row("prepend")]})
+    with pytest.raises(typer.Exit) as left:
+        main(tmp_path / "r.json")
+    assert left.value.exit_code == 0
+    printed = capsys.readouterr().out
+    assert all(f"**{title}**" in printed for title in titles({"attack": [attack_row("prepend")]}))
 
 
 def test_tables_are_made_of_strings():
