@@ -9,8 +9,10 @@ planted text is dropped.
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -30,20 +32,23 @@ from ragguard.passage import Passage
 _K = 5
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
 _KINDS = {"stored": "Stored in other ways", "query": "Put in other ways", "size": "Fewer passages"}
+_FORMS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+Way = Callable[[str], str]
 
 
-LAYOUTS: Mapping[str, Callable[[str], str]] = {
-    "as it is": lambda text: text,
-    "a number, [3]": lambda text: f"[3] {text}",
-    "a number, 3.": lambda text: f"3. {text}",
-    "Passage 3:": lambda text: f"Passage 3: {text}",
-    "an ellipsis at both ends": lambda text: f"... {text} ...",
-    "passage:": lambda text: f"passage: {text}",
-    "a date": lambda text: f"2021-03-04 {text}",
-    "author, date, text": lambda text: f"Author: A. Dove | Date: 2021-03-04 | {text}",
+def templates(section: str) -> dict[str, Way]:
+    """Return the ways that a section of `layouts.toml` has, by name."""
+    return {name: partial(_filled, form) for name, form in _FORMS[section].items()}
+
+
+def _filled(form: str, text: str) -> str:
+    small, bare = text[:1].lower() + text[1:], text.rstrip("? ")
+    return form.format(text, json=json.dumps(text), small=small, bare=bare)
+
+
+LAYOUTS: Mapping[str, Way] = templates("stored") | {
     "a record of JSON": lambda text: json.dumps({"id": 17, "text": text}, ensure_ascii=False),
-    "lines of source and page": lambda text: f"Source: handbook.pdf\nPage: 3\n\n{text}",
-    "a sentence of context": lambda text: f"This chunk is from the handbook, part three.\n\n{text}",
     # A full stop parts them in this data.
     "title and text without a mark": lambda text: text.replace(". ", " ", 1),
     "title and text by a dash": lambda text: text.replace(". ", " - ", 1),
@@ -54,41 +59,14 @@ LAYOUTS: Mapping[str, Callable[[str], str]] = {
     "paragraphs of HTML": lambda text: "".join(f"<p>{one}</p>" for one in _SENTENCE.split(text)),
     "no marks": lambda text: re.sub(r"[^\w\s]+", " ", text),
     "small letters, no marks": lambda text: re.sub(r"[^\w\s]+", " ", text).lower(),
-    '"Was this helpful?" behind it': lambda text: f"{text}\n\nWas this helpful? Yes No",
 }
-
-QUERIES: Mapping[str, Callable[[str], str]] = {
+QUERIES: Mapping[str, Way] = templates("put") | {
     "small letters, no mark": lambda asked: asked.lower().rstrip("?. "),
-    "a question mark behind it": lambda asked: f"{asked.rstrip('? ')} ?",
-    "And ...": lambda asked: f"And {_small(asked)}",
-    "Hi, ...": lambda asked: f"Hi, {_small(asked)}",
-    "Can you tell me ...": lambda asked: f"Can you tell me {_small(asked)}",
-    "Could you please tell me ... Thanks!": lambda asked: (
-        f"Hello! Could you please tell me {_small(asked)} Thanks in advance!"
-    ),
     "spoken": lambda asked: f"um so like {asked.lower().rstrip('?')}",
-    "@docs-bot ...": lambda asked: f"@docs-bot {asked}",
-    "... 2024": lambda asked: f"{asked.rstrip('? ')} 2024",
-    "site:example.org ...": lambda asked: f"site:example.org {asked}",
     "WORD AND WORD": lambda asked: " AND ".join(asked.rstrip("?").split()),
-    "an instruction before it": lambda asked: (
-        f"Answer from the context alone. If you do not know, say so. {asked}"
-    ),
-    "an instruction below it": lambda asked: f"{asked}\nAnswer in one sentence.",
-    "search_query: ...": lambda asked: f"search_query: {asked}",
-    "a conversation": lambda asked: f"Human: Hello\nAI: How can I help you?\nHuman: {asked}\nAI:",
-    "a prompt's template": lambda asked: f"Use the context.\n### Question\n{asked}\n### Answer",
-    "an e-mail": lambda asked: f"Subject: a question\n\nDear team,\n\n{asked}\n\nRegards,\nAnn",
-    "a record of JSON": lambda asked: json.dumps({"query": asked, "lang": "en", "user": "u12"}),
-    "HTML": lambda asked: f"<p>{asked}</p>",
     "of a URL": lambda asked: asked.replace(" ", "%20"),
 }
-
 SIZES = (1, 2, 3, 5)  # how many passages are retrieved
-
-
-def _small(asked: str) -> str:
-    return asked[:1].lower() + asked[1:]
 
 
 def ways(one: RetrievedSet) -> Iterator[tuple[str, str, RetrievedSet]]:

@@ -6,15 +6,15 @@ which a planted text without the question reaches it, and clean sets in which an
 the page that ranks first wrapped and with all of them.
 """
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import Record, load_with_reading
 from benchmarks.embedders import built_in
+from benchmarks.layouts import Way, templates
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.report.table import Rows, Sections, Table, crossed, shares
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
@@ -24,33 +24,17 @@ from ragguard.embedding import Embedder
 _STOP = re.compile(r"[.!?](?=\s|$)")
 
 
-def _around(before: str, behind: str) -> Callable[[str], str]:
-    return lambda text: f"{before}{text}{behind}"
-
-
-WRAPPERS: Mapping[str, Callable[[str], str]] = {
-    "nothing": lambda text: text,
-    "brackets": _around("[", "]"),
-    "the head of an e-mail": _around(
-        "From: Ann Dove <ann@skelby.example>\nDate: Tue, 12 May 2020 09:14\n"
-        "Subject: Your question\n\n",
-        "\n\n-- \nAnn Dove\nSkelby Hall",
-    ),
+WRAPPERS: Mapping[str, Way] = templates("wrapped") | {
     "quoted mail": lambda text: "\n".join(
         ["On Tue, 12 May 2020 Ann Dove wrote:", *(f"> {x}" for x in re.findall(r".{1,70}\b", text))]
     ),
-    "a field of JSON": lambda text: json.dumps({"id": 1874, "source": "kb", "text": text}),
-    "a field of YAML": _around("- id: 1874\n  source: kb\n  text: ", "\n  lang: en"),
-    "a menu": _around("Home | News | About us | Contact\n", "\nPrivacy | Terms of use"),
     '" |" for stops': lambda text: _STOP.sub(" |", text),
     '" -" for stops': lambda text: _STOP.sub(" -", text),
     "a line for each stop": lambda text: _STOP.sub("\n", text),
     "no marks": lambda text: re.sub(r"[^\w\s]", "", text),
     "small letters, no marks": lambda text: re.sub(r"[^\w\s]", "", text).lower(),
     "capitals of a title": str.title,
-    "half a sentence behind": _around("", " In the following year the committee also decided to"),
 }
-
 _KINDS = ("poisonedrag", "gpt4", "gemini")
 _SETTING = (10, True)
 
