@@ -11,7 +11,6 @@ Where to look, by what is asked:
 - what the parts of the score are worth: `signal_worth` and `unseen_manner`;
 - what is shipped: `fit_class_bigram`, `fit_manner`, `fit_suspicion`, `make_calibration`,
   `fit_admission` and `make_reference`, with `samples`;
-- the code itself: `trace` (modules that a query enters);
 - what all share: `datasets/`, `embedders`, `forms` of the question, `misgeneration` (wrong answers
   and who is to blame), `metrics/`, `command` (options and result), `tables` (pages).
 """

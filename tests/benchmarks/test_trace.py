@@ -1,7 +1,7 @@
 """The command that follows a query and an event through the modules."""
 
-from benchmarks import trace
 from benchmarks.report.result import read
+from tests.benchmarks import trace
 
 
 def test_every_scene_is_traced(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""How far a query and an event travel through the modules: `python -m benchmarks.trace`.
+"""How far a query and an event travel through the modules: `python -m tests.benchmarks.trace`.
 
 Counted are the calls of functions of `ragguard`, the modules that they enter, and how often two
 calls in a row within a thread are of different modules: how much of the code must lie open at once
