@@ -18,6 +18,7 @@ from rich.progress import track
 
 from benchmarks.cells import Cell, Suite, load_suite
 from benchmarks.command import ERRORS, OUT, OwnData, run_app, without_warnings
+from benchmarks.datasets.sources import origin
 from benchmarks.measuring import Place, measure
 from benchmarks.metrics.counting import Rate
 from benchmarks.report import figures
@@ -148,7 +149,9 @@ def report(
     found = shown(asked, Place(data, folder))
     command = ["python", "-m", "benchmarks", "run", suite]
     command += [] if data is None else ["--data", data.resolve().name]
+    origins = {one: origin(one, data) for one in dict.fromkeys(c.dataset for c in asked.cells)}
     about = {**describe_run(command, (), seed=0, limit=None), "title": asked.title}
+    about |= {"records": {name: of["records"] for name, of in origins.items()}, "data": origins}
     tables = list(figures.suite_tables(found))
     for table in tables:
         OUT.print(as_rich(table))

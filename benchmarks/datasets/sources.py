@@ -3,15 +3,24 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from benchmarks.datasets import OWN, Dataset, Record, answers, lines, load_file, skerrin
 from benchmarks.embedders import nearest
-from ragguard.errors import InvalidInputError
+from ragguard import demo
+from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.jsonl import read_json
 
 Records = Iterable[Record]
+_Beir = tuple[Mapping[str, str], Mapping[str, str], Sequence[tuple[str, str, int]]]
+
+_ARENA = {
+    **{"advdecoding": "adversarial_decoding", "corpus_poison": "corpus_poisoning"},
+    "content_poison": "content_poisoning",
+}
+"""What the attacks here call those of PoisonArena, where they differ."""
 
 
 def poisonedrag(path: Path) -> Records:
@@ -27,18 +36,37 @@ def poisonedrag(path: Path) -> Records:
 
 
 def beir(path: Path) -> Records:
-    """Read a folder of BEIR; questions are those of its qrels, which say what is golden."""
-    corpus = _corpus(path / "corpus.jsonl")
-    queries = {str(one["_id"]): str(one["text"]) for one in lines(path / "queries.jsonl")}
+    """Read a folder of BEIR; questions are those of its qrels, which say what is golden.
+
+    Where there is no such folder, `ir_datasets` fetches what has that name, as "scifact/test".
+    """
+    corpus, queries, judged = _in_folder(path) if path.is_dir() else _by_name(path.as_posix())
     golden: dict[str, set[str]] = {}
-    judgements = (path / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    for line in judgements:
-        query, passage, score = line.split("\t")[:3]
-        if int(score) > 0 and passage in corpus and query in queries:
+    for query, passage, score in judged:
+        if score > 0 and passage in corpus and query in queries:
             golden.setdefault(query, set()).add(corpus[passage])
     found = nearest([queries[query] for query in golden], corpus.values())
     for (query, texts), hits in zip(golden.items(), found, strict=True):
         yield Record(queries[query], hits, frozenset(texts), {}, query)
+
+
+def _in_folder(path: Path) -> _Beir:
+    queries = {str(one["_id"]): str(one["text"]) for one in lines(path / "queries.jsonl")}
+    rows = (path / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    judged = [(a, b, int(score)) for a, b, score in (row.split("\t")[:3] for row in rows)]
+    return _corpus(path / "corpus.jsonl"), queries, judged
+
+
+def _by_name(name: str) -> _Beir:
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise ImportError(f"{name} is no folder; pip install ir_datasets to fetch it") from error
+    data = ir_datasets.load(f"beir/{name}")
+    passages = ((one.doc_id, f"{one.title or ''} {one.text}".strip()) for one in data.docs_iter())
+    queries = {one.query_id: one.text for one in data.queries_iter()}
+    judged = [(one.query_id, one.doc_id, one.relevance) for one in data.qrels_iter()]
+    return dict(passages), queries, judged
 
 
 def ragdefender(path: Path) -> Records:
@@ -80,6 +108,28 @@ def promptfoo(path: Path) -> Records:
         yield Record(aim, (), frozenset(), poison, one.get("originalPath", ""), (), (aim,))
 
 
+def poisonarena(path: Path) -> Records:
+    """Read a folder of PoisonArena's such as `arena/data/attacker_data`: each method has its own.
+
+    A file has the texts for one false answer to each question; of a method's the first is taken. A
+    BEIR `corpus.jsonl` beside the folder adds hits.
+    """
+    grouped: dict[str, dict[str, Any]] = {}
+    for file in sorted(path.rglob("*.json")):
+        kind = _ARENA.get(file.parent.name, file.parent.name)
+        for one in _json(file, list):
+            grouped.setdefault(one["id"], {}).setdefault(kind, one)
+    asked = [next(iter(kinds.values())) for kinds in grouped.values()]
+    found = _hits(path, [one["question"] for one in asked])
+    for one, hits, kinds in zip(asked, found, grouped.values(), strict=True):
+        poison = {
+            kind: tuple(text["context"] for text in of["adv_texts"]) for kind, of in kinds.items()
+        }
+        wrong = dict.fromkeys(a for of in kinds.values() for a in answers(of["incorrect_answer"]))
+        right = answers(one["answer"])
+        yield Record(one["question"], hits, frozenset(), poison, one["id"], right, tuple(wrong))
+
+
 def _json(path: Path, kind: type) -> Any:
     value = read_json(path)
     if not isinstance(value, kind):
@@ -97,15 +147,22 @@ def _hits(path: Path, questions: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 CONVERTERS: Mapping[str, Callable[[Path], Records]] = {
-    reader.__name__: reader for reader in (poisonedrag, beir, ragdefender, robustrag, promptfoo)
+    reader.__name__: reader
+    for reader in (poisonedrag, beir, ragdefender, robustrag, promptfoo, poisonarena)
 }
 """Readers by format; a dataset in a suite is "FORMAT:PATH"."""
 
 _RELEASED = "released"
+_POISONEDRAG = "MIT (PoisonedRAG); texts: "
+_LICENCES = {
+    **dict.fromkeys(("nq", "hotpotqa"), f"{_POISONEDRAG}CC BY-SA (Wikipedia)"),
+    "msmarco": f"{_POISONEDRAG}non-commercial research (MS MARCO)",
+    **{"languages": "CC BY-SA 4.0 (XQuAD)", OWN: "Apache-2.0"},
+}
 
 
 def file_of(name: str, folder: Path | None) -> Path | None:
-    """Return the file behind a name; None for the project's own data, which needs none."""
+    """Return the file behind a name; None for the project's own data and what is fetched."""
     if name == OWN:
         return None
     kind, colon, path = name.partition(":")
@@ -113,6 +170,8 @@ def file_of(name: str, folder: Path | None) -> Path | None:
         if kind not in CONVERTERS:
             raise InvalidInputError(f"no format {kind!r}; there are {', '.join(CONVERTERS)}")
         found = Path(path)
+        if kind == beir.__name__ and not found.exists():
+            return None
     elif folder is None:
         raise InvalidInputError(f"{name!r} is in a data folder; pass --data")
     else:
@@ -125,17 +184,17 @@ def file_of(name: str, folder: Path | None) -> Path | None:
 @lru_cache(maxsize=8)
 def load(name: str, folder: Path | None) -> Dataset:
     """Return the data behind a name; records without an id get their number."""
-    path = file_of(name, folder)
-    if path is None:
-        data = skerrin()
-    elif ":" in name:
-        form = name.partition(":")[0]
+    path, (form, colon, place) = file_of(name, folder), name.partition(":")
+    if colon:
         try:
-            data = Dataset(path.stem, tuple(CONVERTERS[form](path)), split=False)
+            found = tuple(CONVERTERS[form](Path(place)))
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(
-                f"{path} is not of the format {form} ({error!r}); name another"
+                f"{place} is not of the format {form} ({error!r}); name another"
             ) from error
+        data = Dataset(Path(place).stem, found, split=False)
+    elif path is None:
+        data = skerrin()
     elif name == _RELEASED:
         data = Dataset(name, tuple(_released(path)), split=True)
     else:
@@ -163,3 +222,21 @@ def _released(path: Path) -> Records:
         wrong = tuple(dict.fromkeys(str(one["incorrect_answer"]) for one in first.values()))
         asked, number = value["question"], str(value["id"])
         yield Record(asked, hits, frozenset(), poison, number, right, wrong)
+
+
+def origin(name: str, folder: Path | None) -> dict[str, Any]:
+    """Return what a result says of the data behind a name; None stands for what is not known.
+
+    The hash of a folder is that of all its files, one after the other in the order of their paths.
+    """
+    path, licence = file_of(name, folder), _LICENCES.get(name)
+    path = Path(demo.__file__).with_name("data") if name == OWN else path
+    files = [] if path is None else sorted(path.rglob("*")) if path.is_dir() else [path]
+    content = b"".join(file.read_bytes() for file in files if file.is_file())
+    about = {"sha256": sha256(content).hexdigest() if files else None, "licence": licence}
+    try:
+        data = load(name, folder)
+    except (RagguardError, ImportError):  # each of its cells has it for a reason
+        return {"records": None, "split": None, **about}
+    split = "odd records" if data.split else "all records"
+    return {"records": len(data.report), "split": split, **about}
