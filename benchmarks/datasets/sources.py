@@ -63,7 +63,10 @@ def _by_name(name: str) -> _Beir:
     except ImportError as error:
         raise ImportError(f"{name} is no folder; pip install ir_datasets to fetch it") from error
     data = ir_datasets.load(f"beir/{name}")
-    passages = ((one.doc_id, f"{one.title or ''} {one.text}".strip()) for one in data.docs_iter())
+    passages = (
+        (one.doc_id, f"{getattr(one, 'title', '') or ''} {one.text}".strip())
+        for one in data.docs_iter()
+    )
     queries = {one.query_id: one.text for one in data.queries_iter()}
     judged = [(one.query_id, one.doc_id, one.relevance) for one in data.qrels_iter()]
     return dict(passages), queries, judged
@@ -188,7 +191,7 @@ def load(name: str, folder: Path | None) -> Dataset:
     if colon:
         try:
             found = tuple(CONVERTERS[form](Path(place)))
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(
                 f"{place} is not of the format {form} ({error!r}); name another"
             ) from error

@@ -72,13 +72,13 @@ def test_a_folder_of_another_format_is_refused(tmp_path):
 def fetched(monkeypatch):
     """A module in the place of `ir_datasets`, with one small set."""
 
-    def doc(key, title, text):
-        return SimpleNamespace(doc_id=key, title=title, text=text)
+    def doc(key, text, **more):  # some sets have no titles
+        return SimpleNamespace(doc_id=key, text=text, **more)
 
     def judged(query, key, relevance):
         return SimpleNamespace(query_id=query, doc_id=key, relevance=relevance)
 
-    docs = [doc("p1", "Pier", "Ann built the pier."), doc("p2", "", "Herring is sold.")]
+    docs = [doc("p1", "Ann built the pier.", title="Pier"), doc("p2", "Herring is sold.")]
     queries = [SimpleNamespace(query_id=key, text=f"Who built {key}?") for key in ("q1", "q2")]
     qrels = [judged("q1", "p1", 1), judged("q1", "p2", 0), judged("q2", "gone", 1)]
     small = SimpleNamespace(
@@ -87,7 +87,8 @@ def fetched(monkeypatch):
         qrels_iter=lambda: iter(qrels),
     )
     module = ModuleType("ir_datasets")
-    module.load = {"beir/small/test": small}.__getitem__
+    unjudged = SimpleNamespace(docs_iter=small.docs_iter, queries_iter=small.queries_iter)
+    module.load = {"beir/small/test": small, "beir/small": unjudged}.__getitem__
     monkeypatch.setitem(sys.modules, "ir_datasets", module)
     load.cache_clear()
     yield
@@ -104,6 +105,8 @@ def test_beir_is_fetched_by_name_where_there_is_no_folder(fetched):
     assert origin("beir:small/test", None) == expected
     with pytest.raises(InvalidInputError, match="beir/unknown"):
         load("beir:unknown", None)
+    with pytest.raises(InvalidInputError, match="qrels_iter"):
+        load("beir:small", None)
 
 
 def test_a_folder_comes_before_a_name(fetched, tmp_path, monkeypatch):
