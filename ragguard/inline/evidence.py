@@ -100,8 +100,9 @@ def _quoted_part(
         return []
     first = next(at for at, word in enumerate(words) if word in query.asking)
     asked, length = words[first:], 0
+    begins = set(asked[:_LEAST_ASKED])
     for one in passages:
-        if asked[0] in one.distinct and len(query.distinct & one.distinct) >= _LEAST_ASKED:
+        if begins <= one.distinct:
             run, start = longest_run(asked, one)
             length = max(length, run if start == 0 else 0)
     part = asked[:length]

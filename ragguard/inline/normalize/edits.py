@@ -12,7 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
+from ragguard.inline.tokens import (
+    LONGEST_LABEL,
+    TokenizedPassage,
+    TokenizedQuery,
+    leading_label,
+)
 
 _LOST = 5  # one word in so many may be left out, or stand elsewhere
 _LEAST_WORDS = 5  # of a question of which one may
@@ -26,8 +31,6 @@ def edited(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage
     """
     asked, said = query.sequence, passage.sequence
     n, lead = len(asked), leading_label(said, query.distinct)
-    if not _may_be_edited(query, said):
-        return None
     if size := _edited(query, said[lead : lead + n + 1], 1):
         return passage.rewritten((*said[:lead], *asked, *said[lead + size :]))
     if size := _edited(query, said[-n - 1 :], -1):
@@ -41,9 +44,9 @@ def with_aside(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPas
     It has ten words at most. "What if ..." is another question.
     """
     asked, said = query.sequence, passage.sequence
-    n, lead = len(asked), leading_label(said, query.distinct)
-    if not _may_be_edited(query, said) or asked[1] == "if":
+    if asked[0] not in said[: LONGEST_LABEL + 1] or asked[1] == "if":  # the former as of most
         return None
+    n, lead = len(asked), leading_label(said, query.distinct)
     if said[lead] != asked[0] or asked[0] not in query.asking or said[lead : lead + n] == asked:
         return None
     for begin in range(lead + 2, lead + 2 + _ASIDE):
@@ -53,24 +56,24 @@ def with_aside(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPas
     return None
 
 
-def _may_be_edited(query: TokenizedQuery, said: Sequence[str]) -> bool:
+def may_be_edited(query: TokenizedQuery, said: Sequence[str]) -> bool:
+    """Return True if a query asks one thing in five words or more, which a text has room for."""
     asks = (query.asking or query.asks_otherwise) and not (query.names or query.tells)
     return bool(asks) and _LEAST_WORDS <= len(query.sequence) <= len(said)
 
 
 def _edited(query: TokenizedQuery, said: Sequence[str], step: int) -> int:
     """Return how many words at one end are the question but for a few, or 0; `step` says which."""
-    asked, first = query.sequence, said[::step][0]
-    lost = query.distinct.difference(said)
-    few = max(1, len(asked) // _LOST)
-    if first not in query.distinct or len(lost) > few or not lost.isdisjoint(query.asking):
+    asked = query.sequence
+    if said[0 if step > 0 else -1] not in query.distinct:
+        return 0
+    lost, few = query.distinct.difference(said), max(1, len(asked) // _LOST)
+    if len(lost) > few or not lost.isdisjoint(query.asking):
         return 0
     # Where no word is known to ask, it is the first or the last.
     kept = query.content if query.asking else (*asked[:2], *asked[-2:])
-    in_order = asked[1] not in said or (asked[0], asked[1]) in pairwise(
-        said
-    )  # "how oil is made" tells
-    if not lost.isdisjoint(kept) or (query.asking and not in_order):
+    begins = asked[1] not in said or (asked[0], asked[1]) in pairwise(said)
+    if not lost.isdisjoint(kept) or (query.asking and not begins):  # "how oil is made"
         return 0
     missed, size = _lost(asked[::step], said[::step])
     strange = [word for word in said[::step][:size] if word not in query.distinct]
