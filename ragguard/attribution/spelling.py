@@ -7,16 +7,15 @@ words, is read as if the claim stood behind it, and so are several sentences of 
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from ragguard.inline.fingerprints import fingerprints
 from ragguard.inline.normalize.leet import lettered
-from ragguard.lru import on_forget
+from ragguard.lru import Remembered
 from ragguard.text import sentences, tokens
 from ragguard.text.letters import letters_of
 
 _LEAST = 5  # letters, which stand nowhere by chance
-_REMEMBERED = 256  # texts
+_SENTENCES = 50  # of a text with more nobody asks which of them it is
+_MAX_BYTES = 16 * 2**20
 
 
 def spelled(claim: str, text: str) -> str:
@@ -30,21 +29,23 @@ def spelled(claim: str, text: str) -> str:
     sought = {one for one in letters_of([claim, lettered(claim)]) if len(one) >= _LEAST}
     if not _holds(text, sought) or _says(text, claim):
         return text
-    parts = [f"{one} {claim}" if _holds(one, sought) else one for one in sentences(text)]
+    parts = sentences(text)
+    if len(parts) > _SENTENCES:
+        return f"{text} {claim}"
+    parts = [f"{one} {claim}" if _holds(one, sought) else one for one in parts]
     return " ".join(parts if claim in " ".join(parts) else [text, claim])
 
 
 def _holds(text: str, sought: set[bytes]) -> bool:
-    return bool(sought) and any(one in _letters(text) for one in sought)
+    return bool(sought) and any(one in _letters([text])[0] for one in sought)
 
 
 def _says(text: str, claim: str) -> bool:
     return f" {' '.join(tokens(claim))} " in f" {' '.join(tokens(text))} "
 
 
-@lru_cache(_REMEMBERED)
-def _letters(text: str) -> bytes:
-    return fingerprints([text]).letters
-
-
-on_forget(_letters.cache_clear)
+_letters: Remembered[str, bytes] = Remembered(
+    lambda texts: [fingerprints([text]).letters for text in texts],
+    max_bytes=_MAX_BYTES,
+    weigh=lambda text, letters: 4 * len(text) + len(letters) + 200,
+)

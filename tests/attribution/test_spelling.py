@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.spelling import spelled
+from ragguard.inline.fingerprints import fingerprints
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
 
@@ -51,6 +52,19 @@ def test_the_claim_stands_behind_a_sentence_that_states_it_otherwise(written):
 )
 def test_what_states_it_in_its_own_words_or_not_at_all_is_left(claim, text):
     assert spelled(claim, text) == text
+
+
+def test_of_very_many_sentences_nobody_asks_which_it_is(monkeypatch):
+    read = []
+
+    def counting(texts, letters=None):
+        read.extend(texts)
+        return fingerprints(texts, letters)
+
+    monkeypatch.setattr("ragguard.attribution.spelling.fingerprints", counting)
+    text = "B0b Cr4ne did it. " + "So. " * 20_000
+    assert spelled(CLAIM, text) == f"{text} {CLAIM}"
+    assert read == [text]
 
 
 @given(st.text(max_size=60), st.text(max_size=200))
