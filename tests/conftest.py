@@ -35,6 +35,12 @@ POSTGRES = os.environ.get("RAGGUARD_TEST_POSTGRES", "postgresql://postgres@127.0
 # What the contracts of `make lint` keep from every optional library, but for that of PostgreSQL.
 _KEPT_FROM = ("inline", "text", "admission")
 _KEPT_FROM_BUT_ONE = ("audit", "background")
+# Of the others those that take long and read nothing but what those contracts keep from them.
+_LONG = frozenset(
+    """test_calibrator.py test_fit_suspicion.py test_forms.py test_guard_hostile.py
+    test_guard_marks.py test_guard_recording.py test_lexical.py test_make_calibration.py
+    test_slowest.py""".split()
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,7 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _runs_alike(item: pytest.Item) -> bool:
     room = item.path.relative_to(Path(__file__).parent).parts[0]
     stores = {"memory", "sqlite"}.intersection(re.split(r"[\[\]-]", item.name))
-    return room in _KEPT_FROM or (room in _KEPT_FROM_BUT_ONE and bool(stores))
+    kept = room in _KEPT_FROM or (room in _KEPT_FROM_BUT_ONE and bool(stores))
+    return kept or item.path.name in _LONG
 
 
 @pytest.fixture(scope="session")

@@ -111,8 +111,16 @@ _NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal get
 
 
 def repeating(signals: Floats) -> list[int]:
-    """Return the rows of the passages that repeat something of the query, in any way."""
-    rows: list[int] = np.flatnonzero(signals[:, _REPETITION].any(axis=1)).tolist()
+    """Return the rows of the passages that repeat something of the query, in any way.
+
+    None where that makes no passage more suspicious than it is by the other detectors: then it does
+    not matter what honest pages repeat, as of most sets.
+    """
+    hit = signals[:, _REPETITION].any(axis=1)
+    if hit.any():
+        scores = _SHIPPED.scores(signals)
+        hit &= (scores[:, _WAYS].max(axis=1) >= scores[:, ~_WAYS].max(axis=1)).any()
+    rows: list[int] = np.flatnonzero(hit).tolist()
     return rows
 
 

@@ -5,7 +5,7 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.datasets import Dataset, Record
@@ -144,6 +144,7 @@ class TestCrossFit:
         np.testing.assert_array_equal(crossed[sets.folds == 0], expected)
 
     @pytest.mark.slow
+    @settings(max_examples=15)  # two fits each
     @given(st.integers(0, FOLDS - 1), st.integers(0, 20))
     def test_what_a_fold_holds_does_not_change_how_it_is_weighed(self, fold, seed):
         found = list(traffic(seed, sets=60))

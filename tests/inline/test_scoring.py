@@ -241,3 +241,13 @@ def test_repeating_is_what_has_a_signal_of_a_way_to_carry_the_question():
         signals_of(keywords_at_boundary=1.0, manner=1.0),
     ]
     assert repeating(np.vstack(rows)) == [2, 3]
+    # Nothing is to be looked up where no way leads.
+    assert repeating(np.vstack([signals_of(verbatim_question=0.1)])) == []
+
+
+@given(matrices)
+def test_what_is_expected_matters_nowhere_if_repetition_makes_nothing_more_suspicious(signals):
+    if not repeating(signals):
+        expected = np.ones(len(signals), dtype=bool)
+        assert (suspicions(signals, expected) == suspicions(signals)).all()
+        assert (contributions(signals, expected) == contributions(signals)).all()

@@ -35,12 +35,16 @@ def keyword_stuffing_signals(match: Match) -> dict[str, float]:
     """
     query, last = match.query, len(match.passage.sequence) - 1
     keys = [(at, word) for at, word in match.places if word in match.weights]
+    ats = [at for at, _ in keys]
+    beside = [at for at, (one, other) in enumerate(pairwise(ats)) if other == one + 1]
+    if query.pairs.issuperset([(keys[at][1], keys[at + 1][1]) for at in beside]):
+        return {}
     bigrams = at_boundary = 0.0
-    for first, stop in _runs([at for at, _ in keys]):
+    for first, stop in _runs(beside):
         run = [word for _, word in keys[first:stop]]
-        beside = set(pairwise(run))
-        in_order = len(beside & query.parted)
-        others = {pair for pair in beside if pair[0] != pair[1]} - query.parted
+        found = set(pairwise(run))
+        in_order = len(found & query.parted)
+        others = {pair for pair in found if pair[0] != pair[1]} - query.parted
         pairs = in_order + len(others.difference(query.pairs))
         if not pairs:
             continue
@@ -52,9 +56,8 @@ def keyword_stuffing_signals(match: Match) -> dict[str, float]:
     return {"keyword_bigrams": bigrams, "keywords_at_boundary": at_boundary}
 
 
-def _runs(ats: Sequence[int]) -> list[tuple[int, int]]:
-    """Return where the runs of at least two neighbouring places begin and end."""
-    beside = [at for at, (one, other) in enumerate(pairwise(ats)) if other == one + 1]
+def _runs(beside: Sequence[int]) -> list[tuple[int, int]]:
+    """Return where the runs begin and end of places each of which has the next one beside it."""
     runs: list[tuple[int, int]] = []
     for at in beside:
         if runs and runs[-1][1] == at + 1:

@@ -171,7 +171,9 @@ class MannerModel:
         found = prose_tokens(text)
         prose, sentences = as_prose(found), sentence_tokens(found)
         each = self._nats(prose)
-        others = max(self._manner(self._nats(sentences)), self._part(prose, each))
+        others = self._part(prose, each)
+        if sentences != prose:
+            others = max(others, self._manner(self._nats(sentences)))
         return max(self._manner(each), others - _REREAD)
 
     def _nats(self, found: list[str]) -> NDArray[np.float64]:
@@ -183,9 +185,10 @@ class MannerModel:
         whole = self.bias + float(each.sum()) / max(tokens, WINDOW)
         if tokens <= WINDOW:
             return whole
-        sums = np.append(0.0, each.cumsum())
-        starts, ends = windows(tokens)
-        highest = self.bias + float((sums[ends] - sums[starts]).max()) / WINDOW
+        sums = np.zeros(tokens + 1)
+        each.cumsum(out=sums[1:])
+        held = (sums[WINDOW::STEP] - sums[:-WINDOW:STEP]).max()
+        highest = self.bias + float(max(held, sums[-1] - sums[-1 - WINDOW])) / WINDOW
         count = min(tokens / WINDOW, _MOST_WINDOWS)
         return max(highest - log(count), _USUAL + (whole - _USUAL) * sqrt(count))
 
@@ -239,10 +242,12 @@ def manner_signals(match: Match) -> dict[str, float]:
     nats += match.long * held
     if nats <= _RANGE[0] - CONCENTRATION:  # as of most passages
         return {}
-    nats -= _company(match)
     enough = min(1.0, len(match.passage.written.once(content_words)) / _ENOUGH)
     shared = enough * rescale(concentration(match.passage, match.retrieved), _SHARED)
-    return {"manner": rescale(nats + CONCENTRATION * shared, _RANGE)}
+    shared *= CONCENTRATION
+    if nats + shared > _RANGE[0]:  # else it says nothing, whatever its company
+        nats -= _company(match)
+    return {"manner": rescale(nats + shared, _RANGE)}
 
 
 def _company(match: Match) -> float:
@@ -254,5 +259,9 @@ def _company(match: Match) -> float:
     others = [one for one in match.reference[:most] if one.text != match.passage.text]
     if len(others) < least or any(len(one.text) > ENDS for one in others):
         return 0.0
-    lowest = min([one.written.once(shipped().of) for one in others])
-    return min(max(lowest - _ALIKE, 0.0), _MOST_ALIKE)
+    lowest = inf
+    for one in others:
+        lowest = min(lowest, one.written.once(shipped().of))
+        if lowest <= _ALIKE:  # as one of most pages has
+            return 0.0
+    return min(lowest - _ALIKE, _MOST_ALIKE)

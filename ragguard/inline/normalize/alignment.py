@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 from itertools import accumulate, pairwise
 from operator import eq
 
-from ragguard.inline.normalize.edits import edited, may_be_edited, with_aside
+from ragguard.inline.normalize.edits import edited, may_be_edited, most_lost, with_aside
 from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.normalize.typos import one_letter_off
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
@@ -43,13 +43,14 @@ def _realigned(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPas
         if (read := undone(query, passage)) is not None:
             return read
     asked, said = query.sequence, passage.sequence
-    if query.distinct <= passage.distinct and _FEW_WORDS <= len(asked) <= len(said):
+    missing = len(query.distinct - passage.distinct)
+    if not missing and _FEW_WORDS <= len(asked) <= len(said):
         if _quotes(query, passage):
             return None
         for undone in (rotated, strewn):
             if (read := undone(query, passage)) is not None:
                 return read
-    if not may_be_edited(query, said):
+    if missing > most_lost(query) or not may_be_edited(query, said):
         return None
     return edited(query, passage) or with_aside(query, passage)
 

@@ -62,12 +62,17 @@ def may_be_edited(query: TokenizedQuery, said: Sequence[str]) -> bool:
     return bool(asks) and _LEAST_WORDS <= len(query.sequence) <= len(said)
 
 
+def most_lost(query: TokenizedQuery) -> int:
+    """Return how many words of a question may be left out, or stand elsewhere."""
+    return max(1, len(query.sequence) // _LOST)
+
+
 def _edited(query: TokenizedQuery, said: Sequence[str], step: int) -> int:
     """Return how many words at one end are the question but for a few, or 0; `step` says which."""
     asked = query.sequence
     if said[0 if step > 0 else -1] not in query.distinct:
         return 0
-    lost, few = query.distinct.difference(said), max(1, len(asked) // _LOST)
+    lost, few = query.distinct.difference(said), most_lost(query)
     if len(lost) > few or not lost.isdisjoint(query.asking):
         return 0
     # Where no word is known to ask, it is the first or the last.

@@ -27,9 +27,8 @@ class KeywordRuns(NamedTuple):
 def runs(query, text, *, english=True):
     passage = TokenizedPassage(tuple(text.split() if isinstance(text, str) else text))
     weights = dict.fromkeys(query.content, 1 / len(query.content))
-    return KeywordRuns(
-        *keyword_stuffing_signals(Match(query, passage, weights, 1.0, english=english)).values()
-    )
+    found = keyword_stuffing_signals(Match(query, passage, weights, 1.0, english=english))
+    return KeywordRuns(found.get("keyword_bigrams", 0.0), found.get("keywords_at_boundary", 0.0))
 
 
 def test_the_question_of_these_tests():
