@@ -100,13 +100,15 @@ class Scorer:
 
 _WAYS = np.array([name not in BY_HAND and name != "manner" for name in DETECTORS])
 _SHIPPED = Scorer(DETECTORS)
-_REPETITION = [
-    SIGNALS.index(signal)
-    for detector, of_way in zip(DETECTORS.values(), _WAYS, strict=True)
-    if of_way
-    for signal in detector.weights
-    if signal != "manner"
-]
+_REPETITION = np.array(
+    [
+        SIGNALS.index(signal)
+        for detector, of_way in zip(DETECTORS.values(), _WAYS, strict=True)
+        if of_way
+        for signal in detector.weights
+        if signal != "manner"
+    ]
+)
 _NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal gets
 
 

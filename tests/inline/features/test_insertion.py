@@ -1,5 +1,6 @@
 """Strewn in: words of the question that the passage reads better without."""
 
+import numpy as np
 import pytest
 import slow_signals
 from hypothesis import given
@@ -29,11 +30,10 @@ def small_model(monkeypatch):
     """A model in which x is 2 nats odd after a, a 1 nat odd after x, and "a a" as language is."""
     classes = WordClasses({"a": SHAPES, "b": SHAPES + 1, "x": SHAPES + 2})
     nats = {("a", "x"): 2, ("x", "a"): 1, ("a", "a"): 0, ("b", "x"): -8, ("x", "b"): -8}
-    odd = [0] * 256 * 256
+    odd = np.zeros(256 * 256, dtype=np.int32)
     for (first, second), value in nats.items():
         odd[classes[first] + 256 * classes[second]] = value * UNITS
-    model = type("Model", (), {"classes": classes})()
-    monkeypatch.setattr(insertion, "_oddness", lambda: odd)
+    model = type("Model", (), {"classes": classes, "oddness": odd})()
     monkeypatch.setattr(insertion, "class_bigram", lambda: model)
 
 
