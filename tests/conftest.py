@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,9 +36,9 @@ _KEPT_FROM = ("inline", "text", "admission")
 _KEPT_FROM_BUT_ONE = ("audit", "background")
 # Of the others those that take long and read nothing but what those contracts keep from them.
 _LONG = frozenset(
-    """test_calibrator.py test_fit_suspicion.py test_forms.py test_guard_hostile.py
-    test_guard_marks.py test_guard_recording.py test_lexical.py test_make_calibration.py
-    test_slowest.py""".split()
+    """test_calibrator.py test_false_reports.py test_fit_class_bigram.py test_fit_suspicion.py
+    test_forms.py test_guard_hostile.py test_guard_marks.py test_guard_recording.py test_lexical.py
+    test_lives.py test_make_calibration.py test_slowest.py""".split()
 )
 
 
@@ -59,10 +58,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _runs_alike(item: pytest.Item) -> bool:
-    room = item.path.relative_to(Path(__file__).parent).parts[0]
-    stores = {"memory", "sqlite"}.intersection(re.split(r"[\[\]-]", item.name))
-    kept = room in _KEPT_FROM or (room in _KEPT_FROM_BUT_ONE and bool(stores))
-    return kept or item.path.name in _LONG
+    room, name = item.path.relative_to(Path(__file__).parent).parts[0], item.path.name
+    # Of those rooms what asks PostgreSQL runs again, and what takes its driver without a server.
+    asks = "postgres" in item.nodeid or (name == "test_sql.py" and "sqlite" not in item.name)
+    return room in _KEPT_FROM or (room in _KEPT_FROM_BUT_ONE and not asks) or name in _LONG
 
 
 @pytest.fixture(scope="session")
