@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from ragguard.lru import on_forget
 
-_REMEMBERED = 21_000  # characters; a table of more would have twice the slots
+_REMEMBERED = 43_000  # characters; a table of more would have twice the slots
 
 # Twice what "+" would say, since a search skips to a character but not to a repetition. Long runs
 # are cut: between two, other threads get their turn. What follows one is taken along: where every
