@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.datasets.sources import file_of
-from benchmarks.plugins import find, known
+from benchmarks.plugins import attack_named, find, known
 from benchmarks.report.result import version_of
 from ragguard.errors import InvalidInputError
 
@@ -110,8 +110,9 @@ def _product(given: Mapping[str, Any], folder: Path | None) -> Iterator[Cell]:
 
 def _versions(cell: Cell, folder: Path | None) -> tuple[tuple[str, str], ...]:
     versions = {"benchmarks": source_digest(*(_ENGINE / f"{name}.py" for name in _MEASURES))}
-    used = [("attacks", cell.attack), (cell.room, cell.method)]
-    used += [("readers", cell.reader.split()[0])] if cell.reader else []
+    used = [("attacks", cell.attack.split()[0]), (cell.room, cell.method)]
+    models = (cell.reader, attack_named(cell.attack)[1])
+    used += [("readers", model.split()[0]) for model in models if model]
     for room, name in used:
         plugin = find(room, name)
         file = known(room)[name][1]

@@ -18,11 +18,15 @@ from benchmarks.metrics.matching import judged, refuses
 from benchmarks.metrics.matching import place as said_at
 from benchmarks.metrics.outcomes import removed
 from benchmarks.misgeneration import Event, KnowledgeBase, outcome
-from benchmarks.plugins import Attack, AttributorPlugin, Case, Defence, Setting, find
+from benchmarks.plugins import WRITTEN, Attack, Case, Setting, attack_named, find
 from benchmarks.readers.base import Answer, Kept, Prompt
 from benchmarks.retrieval import retrieve
+from ragguard.attribution.text_model import Usage
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
+
+_PLACES = ("an encyclopedia", "a newspaper", "a textbook", "a forum", "a web page")
+"""What a model is told to write for: told the same again, a greedy one writes the same."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,13 @@ def measure(cell: Cell, place: Place) -> tuple[int, list[dict[str, Any]]]:
     A question for which the attack has nothing to plant has no row. Where an attack has nothing
     for any question, 0 rows are expected.
     """
-    attack: Attack = find("attacks", cell.attack)
+    attack, writer = attack_named(cell.attack)
+    writes = reader_of(writer, place.folder) if writer else None
     data = load(cell.dataset, place.data)
     planted = [
         (record, texts)
         for record in sample(data, cell)
-        if (texts := _planted(attack, record, cell)) or cell.attack == "none"
+        if (texts := _planted(attack, record, cell, writes)) or cell.attack == "none"
     ]
     if cell.room == "attributors":
         rows = _blamed(cell, data, planted)
@@ -61,8 +66,13 @@ def sample(data: Dataset, cell: Cell) -> Sequence[Record]:
     return [records[number] for number in chosen]
 
 
-def _planted(attack: Attack, record: Record, cell: Cell) -> list[str]:
+def _planted(attack: Attack, record: Record, cell: Cell, writes: Kept | None) -> list[str]:
     draw = Random(f"{cell.attack} {cell.seed} {record.id}")
+    if writes is not None:
+        told = {"question": record.question, "wrong": record.wrong}
+        orders = [attack.write.format(**told, place=place) for place in _PLACES if record.wrong]
+        texts = [writes.answer(Prompt("", (), order)).text for order in orders[: cell.planted]]
+        record = replace(record, poison={WRITTEN: tuple(filter(None, texts))})
     return list(dict.fromkeys(attack.plant(record, cell.planted, draw)))[: cell.planted]
 
 
@@ -77,11 +87,11 @@ def _defended(
 
     Beside what `removed` counts: texts `planted`, planted ones `left` for the reader, whether a
     kept passage was `marked`, whether the answer is `right` and what the attacker wants
-    (`attacked`), the `calls` of the model and the `tokens` read and written, the `ms` that the
+    (`attacked`), the `calls` of the model and the tokens `read` and `written`, the `ms` that the
     defence took without it, and its `p`-value of "this is clean traffic" where it has one.
     """
     embedder = embedder_of(cell.retriever)
-    defence: Defence = find("defences", cell.method)
+    defence = find("defences", cell.method)
     judge = defence.make(Setting(data, embedder, cell.k, cell.seed))
     reader = reader_of(cell.reader, place.folder)
     rows = []
@@ -107,8 +117,9 @@ def _defended(
                 "left": int(retrieved.poisoned[list(decision.kept)].sum()),
                 "right": int(right),
                 "attacked": int(refuses(answer) if attack.refusal else wrong),
-                "calls": count.calls,
-                "tokens": count.tokens,
+                "calls": count.usage.calls,
+                "read": count.usage.input_tokens,
+                "written": count.usage.output_tokens,
                 "ms": round(1000 * took, 2),
                 "p": None if decision.p_value is None else round(decision.p_value, 5),
             }
@@ -126,8 +137,9 @@ def _blamed(
     false answer is among the first k; that answer is reported. Counts are over the texts in scope,
     as in the papers; planted texts that the search did not reach are `out_of_scope`.
     """
-    plugin: AttributorPlugin = find("attributors", cell.method)
-    attributor = plugin.make(Setting(data, HashedEmbedder(), cell.k, cell.seed))
+    attributor = find("attributors", cell.method).make(
+        Setting(data, HashedEmbedder(), cell.k, cell.seed)
+    )
     base = _base(tuple(text for record in data.records for text in record.hits))
     rows = []
     for record, texts in planted:
@@ -163,15 +175,14 @@ class _Counting:
 
     def __init__(self, reader: Kept) -> None:
         self._reader = reader
-        self.calls = self.tokens = 0
+        self.usage = Usage()
         self.seconds = 0.0
 
     def read(self, prompt: Prompt) -> Answer:
         start = perf_counter()
         answer = self._reader.answer(prompt)
         self.seconds += perf_counter() - start
-        self.calls += 1
-        self.tokens += answer.read + answer.written
+        self.usage += Usage(1, answer.read, answer.written)
         return answer
 
 

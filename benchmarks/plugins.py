@@ -11,7 +11,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -35,8 +35,12 @@ class About:
     venue: str  # where it was published
     threat: str  # what the attacker knows, or what the defender needs to see
     needs: Literal["nothing", "gradient", "language model", "vectors"] = "nothing"  # to run on
-    fidelity: Literal["original", "reduced", "released texts", "templated"] = "original"
+    fidelity: str = "original"  # "reduced", "released texts", "templated", "written by MODEL"
     version: int = 1  # raised whenever results change; older results are then void
+
+
+WRITTEN = "written"
+"""The kind of poison that a model has written."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Attack:
     plant: Callable[[Record, int, Random], Sequence[str]]  # at most so many texts, or none
     ask: Callable[[str], str] = str  # what the user asks of a question; a trigger changes it
     refusal: bool = False  # the attacker wants no answer at all
+    write: str = ""  # tells a model to write for a {place} that answers {question} with {wrong}
 
 
 @dataclass(frozen=True)
@@ -168,3 +173,16 @@ def find(room: str, name: str) -> Any:
     if name not in known(room):
         raise InvalidInputError(f"no {name!r} in {room}; there are {', '.join(known(room))}")
     return known(room)[name][0]
+
+
+def attack_named(name: str) -> tuple[Attack, str]:
+    """Return an attack, and the reader that writes its texts, which may stand behind its name."""
+    plugin, _, writer = name.partition(" ")
+    attack: Attack = find("attacks", plugin)
+    if not writer:
+        return attack, ""
+    if not attack.write:
+        raise InvalidInputError(f"no model writes for {plugin!r}; leave {writer!r} out")
+    by = f"written by {find('readers', writer.split()[0]).about.title}"
+    about = replace(attack.about, title=f"{attack.about.title}, {by}", fidelity=by)
+    return replace(attack, about=about), writer

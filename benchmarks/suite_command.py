@@ -17,7 +17,7 @@ import typer
 from rich.progress import track
 
 from benchmarks.cells import Cell, Suite, load_suite
-from benchmarks.command import ERRORS, OUT, OwnData, run_app, without_warnings
+from benchmarks.command import ERRORS, OUT, Out, OwnData, run_app, without_warnings
 from benchmarks.datasets.sources import origin
 from benchmarks.measuring import Place, measure
 from benchmarks.metrics.counting import Rate
@@ -25,6 +25,7 @@ from benchmarks.report import figures
 from benchmarks.report.page import page
 from benchmarks.report.result import describe_run, read, write
 from benchmarks.report.table import as_is, as_markdown, as_rich
+from ragguard.attribution.text_model import Prices
 from ragguard.errors import RagguardError
 
 _RESULTS = Path(__file__).with_name("results")
@@ -33,7 +34,6 @@ _FOLDER = Path(__file__).resolve().parent.parent / ".benchmarks"
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
 SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="its name, or a .toml file")]
 Folder = Annotated[Path, typer.Option(help="keeps cells and answers")]
-Out = Annotated[Path | None, typer.Option(help="folder of the report")]
 Rows = Annotated[Path | None, typer.Option(help="write the rows without text here")]
 
 
@@ -143,6 +143,9 @@ def report(
     folder: Folder = _FOLDER,
     out: Out = None,
     rows: Rows = None,
+    prices: Annotated[
+        str | None, typer.Option(help="READ,WRITTEN: of a million tokens, to say what they cost")
+    ] = None,
 ) -> None:
     """Write tables, rows and a page of what is finished."""
     asked = load_suite(suite, data)
@@ -152,7 +155,8 @@ def report(
     origins = {one: origin(one, data) for one in dict.fromkeys(c.dataset for c in asked.cells)}
     about = {**describe_run(command, (), seed=0, limit=None), "title": asked.title}
     about |= {"records": {name: of["records"] for name, of in origins.items()}, "data": origins}
-    tables = list(figures.suite_tables(found))
+    paid = Prices(*map(float, prices.split(","))) if prices else None
+    tables = list(figures.suite_tables(found, paid))
     for table in tables:
         OUT.print(as_rich(table))
     out = out or folder / "reports" / asked.name
@@ -162,7 +166,7 @@ def report(
     counts = [{**one.figures, "cell": one.cell.id, "reason": one.reason} for one in found]
     (out / "figures.json").write_text(json.dumps(counts, default=Rate.with_ends), encoding="utf-8")
     html = out / "report.html"
-    html.write_text(page(asked.title, about, found), encoding="utf-8")
+    html.write_text(page(asked.title, about, found, tables), encoding="utf-8")
     write(rows or out / "rows.json", about, figures.sections_of(found))
     typer.echo(f"page: {html}")
 

@@ -15,9 +15,8 @@ def _judge(case: Case) -> Decision:
     everything = tuple(range(len(case.retrieved.texts)))
     answers = [case.read(case.prompt([position])).text for position in everything]
     given = [answer for answer in answers if not refuses(answer)]
-    counts = Counter(
-        word for answer in given for word in set(tokenize(answer)) if word not in STOP_WORDS
-    )
+    words = [word for answer in given for word in dict.fromkeys(tokenize(answer))]
+    counts = Counter(word for word in words if word not in STOP_WORDS)
     needed = max(_LEAST, _SHARE * len(given))
     recurring = [word for word, count in counts.most_common() if count >= needed]
     hint = f" Words that several sources gave: {', '.join(recurring)}." if recurring else ""

@@ -71,7 +71,7 @@ def figures(rows: Rows) -> dict[str, Any]:
     """Return the figures of a cell of defence, which are rates and numbers.
 
     A row is `known` where the answer to the same question is right if it is neither attacked nor
-    defended; `calls` and `tokens` are a question's.
+    defended; `calls` and tokens `read` and `written` are a question's, None in older results.
     """
     known = [row for row in rows if row.get("known")]
 
@@ -97,8 +97,13 @@ def figures(rows: Rows) -> dict[str, Any]:
         "touched": rate(gone, of=rows),
         "marked": share("marked", rows),
         **{f"ms_p{q}": float(np.percentile([row["ms"] for row in rows], q)) for q in (50, 95)},
-        **{name: float(np.mean([row[name] for row in rows])) for name in ("calls", "tokens")},
+        **{name: _mean([row.get(name) for row in rows]) for name in ("calls", "read", "written")},
     }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def attributed(rows: Rows) -> dict[str, Any]:

@@ -50,12 +50,12 @@ class Reader(Protocol):
 
 
 def in_words(prompt: Prompt) -> str:
-    """Return a prompt as a language model reads it."""
+    """Return a prompt as a language model reads it; without a question the instruction alone."""
     # Without numbers before the passages: small models answer with a number else.
     passages = [text[:PASSAGE_CHARACTERS] for text in prompt.passages]
     context = ["Context:", *passages] if passages else []
-    asked = f"Question: {prompt.question}\nShort answer:"
-    return "\n\n".join([prompt.instruction, *context, asked])
+    asked = [f"Question: {prompt.question}\nShort answer:"] if prompt.question else []
+    return "\n\n".join([prompt.instruction, *context, *asked])
 
 
 class Kept:

@@ -10,8 +10,9 @@ from typing import Any
 
 from benchmarks.cells import Cell
 from benchmarks.metrics.counting import Rate, attributed, figures, rate
-from benchmarks.plugins import find, known
+from benchmarks.plugins import attack_named, find, known
 from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped
+from ragguard.attribution.text_model import Prices, Usage
 
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
 _MANY, _FEW = 8, 6  # a table of more defences than many is also given for the few named first
@@ -80,11 +81,16 @@ def title_of(room: str, name: str) -> str:
     plugin, *options = name.split() or [""]
     if plugin not in known(room):
         return name
+    if room == "attacks":
+        return attack_named(name)[0].about.title
     return " ".join([find(room, plugin).about.title, *options])
 
 
-def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
-    """Yield the tables of a suite, its first one the answer to the buyer's question."""
+def suite_tables(found: Sequence[Shown], prices: Prices | None = None) -> Iterator[Table]:
+    """Yield the tables of a suite, its first one the answer to the buyer's question.
+
+    With the `prices` of the reader's tokens it is said what questions cost.
+    """
     defended = [one for one in found if one.cell.room == "defences"]
     for reader, planted, k in dict.fromkeys(
         (one.cell.reader, one.cell.planted, one.cell.k) for one in defended if one.cell.planted
@@ -104,7 +110,7 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
         yield as_is(f"Detection: DACC / FPR / FNR ({where})", _attacked(chosen, _DETECTED))
     if clean := [one for one in defended if one.cell.attack == "none" and one.rows]:
         titles = "What honest users pay", "What a defence costs"
-        yield from map(as_is, titles, zip(*_honest(clean), strict=True))
+        yield from map(as_is, titles, zip(*_honest(clean, prices), strict=True))
     if blamed := [one for one in found if one.cell.room == "attributors"]:
         yield _crossed("Attribution: DACC / FPR / FNR, %", blamed, _BLAME)
     if empty := [one for one in found if one.reason]:
@@ -157,7 +163,7 @@ def _attacked(found: Sequence[Shown], names: Mapping[str, str]) -> Iterator[Row]
         yield line | {said: count[name] for name, said in names.items()}
 
 
-def _honest(found: Sequence[Shown]) -> Iterator[tuple[Row, Row]]:
+def _honest(found: Sequence[Shown], prices: Prices | None) -> Iterator[tuple[Row, Row]]:
     """Yield by defence what honest users pay for it, and what it costs."""
     for (reader, k, method), rows in rows_by(found, "reader", "k", "method").items():
         count = figures(rows)
@@ -167,7 +173,12 @@ def _honest(found: Sequence[Shown]) -> Iterator[tuple[Row, Row]]:
         paid["attacker's answer by itself"] = f"{100 * count['attack_success'].value:.1f} %"
         costs = line | {f"ms, p{q}": f"{count[f'ms_p{q}']:.2f}" for q in (50, 95)}
         paid["answers asked for"] = costs["answers asked for"] = f"{count['calls']:.1f}"
-        yield paid, {**costs, "tokens read and written": f"{count['tokens']:.0f}"}
+        tokens = [count[name] for name in ("read", "written")]
+        told = ["-" if one is None else f"{one:.0f}" for one in tokens]
+        costs |= dict(zip(("tokens read", "tokens written"), told, strict=True))
+        if prices is not None and None not in tokens:
+            costs["price of 1,000 questions"] = f"{1000 * prices.of(Usage(0, *tokens)):.2f}"
+        yield paid, costs
 
 
 def _empty(found: Sequence[Shown]) -> Table:

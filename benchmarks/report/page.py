@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader
 
-from benchmarks.report.figures import Shown, pivot, rows_by, share, suite_tables, title_of
+from benchmarks.report.figures import Shown, pivot, rows_by, share, title_of
+from benchmarks.report.table import Table
 
 _MEASURES = {"dacc": "DACC", "fpr": "FPR", "fnr": "FNR"}
 _ALPHAS = (0.01, 0.05)  # where the gate is marked: what it may touch of clean traffic
@@ -153,7 +154,9 @@ def _by_k(found: Sequence[Shown]) -> Chart:
     return Chart("Cost against k", note, lines, x, Axis("ms", _TIMES, log=True))
 
 
-def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:
+def page(
+    title: str, about: Mapping[str, Any], found: Sequence[Shown], tables: Sequence[Table]
+) -> str:
     folder = FileSystemLoader(Path(__file__).parent)
     templates = Environment(loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     blamed = [one for one in found if one.cell.room == "attributors" and one.rows]
@@ -164,7 +167,7 @@ def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:
         heat_maps=[_heat_map(reader, here) for reader, here in by_reader(found)],
         charts=charts(found),
         blamed=_blamed(blamed) if blamed else None,
-        tables=list(suite_tables(found)),
+        tables=tables,
     )
     return text
 

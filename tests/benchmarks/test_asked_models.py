@@ -6,8 +6,13 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from benchmarks.attributors.explanation_prompting import ATTRIBUTOR, Explained
-from benchmarks.plugins import find
+from benchmarks.cells import load_suite
+from benchmarks.datasets import skerrin
+from benchmarks.measuring import Place, reader_of
+from benchmarks.plugins import attack_named, find
 from benchmarks.readers.base import PASSAGE_CHARACTERS, Prompt
+from benchmarks.report.figures import title_of
+from benchmarks.suite_command import run, shown
 from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.passage import Passage
 
@@ -112,3 +117,68 @@ def test_without_langchain_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
     with pytest.raises(InvalidInputError, match="install langchain and its package"):
         find("readers", "langchain").make("openai:gpt")
+
+
+SUITE = """
+attacks = ["none", "poisonedrag_plain", "poisonedrag_plain langchain stand:in"]
+defences = ["none", "discern_and_answer", "instructrag", "robustrag_keyword"]
+datasets = ["skerrin"]
+readers = ["langchain stand:in"]
+questions = 2
+"""
+
+
+@pytest.fixture
+def asked(langchain, monkeypatch):
+    """What a chat model of langchain_core that always answers the same was asked."""
+    fake = pytest.importorskip("langchain_core.language_models.fake_chat_models")
+    prompts = []
+
+    class Chat(fake.FakeListChatModel):
+        def _call(self, messages, *args, **options):
+            prompts.append(messages[-1].content)
+            return super()._call(messages, *args, **options)
+
+    module = sys.modules["langchain.chat_models"]
+    module.init_chat_model = lambda *_, **__: Chat(responses=["Bo Rix, as it is said."])
+    return prompts
+
+
+@pytest.fixture
+def shown_cells(asked, tmp_path):
+    path = tmp_path / "chat.toml"
+    path.write_text(SUITE, encoding="utf-8")
+    suite, place = load_suite(str(path), None), Place(None, tmp_path)
+    reader_of.cache_clear()
+    list(run(suite.cells, place))
+    return {(one.cell.attack, one.cell.method): one for one in shown(suite, place)}
+
+
+def test_a_suite_is_read_by_a_chat_model_and_its_prompts_say_what_a_defence_tells(
+    shown_cells, asked
+):
+    assert [one.reason for one in shown_cells.values()] == [""] * 12
+    calls = {method: shown_cells["none", method].rows[0]["calls"] for _, method in shown_cells}
+    # RobustRAG reads five passages each alone, and then asks with what recurs.
+    assert calls == {"none": 1, "discern_and_answer": 1, "instructrag": 1, "robustrag_keyword": 6}
+    assert any("falsified" in prompt for prompt in asked)
+    assert any("which mislead" in prompt for prompt in asked)
+    assert any("several sources gave: bo, rix, " in prompt for prompt in asked)
+
+
+def test_a_model_that_writes_an_attack_is_named_and_told_the_false_answer(shown_cells, asked):
+    name = "poisonedrag_plain langchain stand:in"
+    row = shown_cells[name, "none"].rows[0]
+    assert row["planted"] == 1  # the model writes the same for every place
+    assert title_of("attacks", name) == "PoisonedRAG, no question, written by LangChain"
+    attack, writer = attack_named(name)
+    assert (attack.about.fidelity, writer) == ("written by LangChain", "langchain stand:in")
+    orders = [prompt for prompt in asked if prompt.startswith("Write two sentences for a forum")]
+    wrong = {one.wrong for one in skerrin().records}
+    assert orders
+    assert all(any(f"is {one}." in order for one in wrong) for order in orders)
+    assert "Question:" not in orders[0]
+    versions = dict(shown_cells[name, "none"].cell.versions)
+    assert "readers/langchain" in versions
+    with pytest.raises(InvalidInputError, match="no model writes for 'hijackrag'"):
+        attack_named("hijackrag smollm2")

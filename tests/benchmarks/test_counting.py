@@ -71,7 +71,9 @@ def test_intervals_are_those_of_rows_drawn_by_loops(seed):
 
 def defended(question, **more):
     names = "planted poison poison_removed benign benign_removed golden golden_removed marked"
-    counts = dict.fromkeys([*names.split(), "right", "attacked", "calls", "tokens", "ms"], 0)
+    counts = dict.fromkeys(
+        [*names.split(), "right", "attacked", "calls", "read", "written", "ms"], 0
+    )
     return {**asked(question), **counts, **more}
 
 

@@ -9,6 +9,7 @@ from benchmarks.plugins import known
 from benchmarks.report.figures import judged, sections_of, suite_tables
 from benchmarks.report.page import page, roc
 from benchmarks.suite_command import run, shown
+from ragguard.attribution.text_model import Prices
 
 SUITE = """
 title = "A <tiny> page"
@@ -28,7 +29,9 @@ def html(tmp_path_factory):
     suite, place = load_suite(str(folder / "tiny.toml"), None), Place(None, folder)
     list(run(suite.cells, place))
     file = folder / "page.html"
-    file.write_text(page(suite.title, {"command": "run & see"}, shown(suite, place)), "utf-8")
+    found = shown(suite, place)
+    tables = list(suite_tables(found))
+    file.write_text(page(suite.title, {"command": "run & see"}, found, tables), "utf-8")
     return file
 
 
@@ -64,7 +67,9 @@ def cell(attack, method="ragguard", k=5, room="defences"):
 
 def row(number, p, **more):
     names = "planted poison poison_removed benign benign_removed golden golden_removed marked left"
-    counts = dict.fromkeys([*names.split(), "right", "attacked", "calls", "tokens", "ms"], 0)
+    counts = dict.fromkeys(
+        [*names.split(), "right", "attacked", "calls", "read", "written", "ms"], 0
+    )
     return {"question": str(number), **counts, "p": p, **more}
 
 
@@ -73,7 +78,7 @@ def judged_cells(*cells):
 
 
 def page_of(*cells):
-    return page("Charts", {}, judged_cells(*cells))
+    return page("Charts", {}, judged_cells(*cells), [])
 
 
 def test_the_gate_is_shown_at_every_threshold_and_marked_at_two():
@@ -126,8 +131,10 @@ def lines(title, *cells):
 
 def test_what_a_defence_costs_is_counted_over_clean_traffic():
     times = [*range(1, 20), 400]
-    clean = [row(n, None, ms=float(ms), tokens=ms, calls=n % 2) for n, ms in enumerate(times)]
-    attacked = [row(0, None, planted=5, ms=9000.0, tokens=9000, calls=9)]
+    clean = [
+        row(n, None, ms=float(ms), read=ms, written=3, calls=n % 2) for n, ms in enumerate(times)
+    ]
+    attacked = [row(0, None, planted=5, ms=9000.0, read=9000, calls=9)]
     (line,) = lines("What a defence costs", (cell("none"), clean), (cell("tan"), attacked))
     assert line == {
         "defence": "ragguard",
@@ -137,9 +144,17 @@ def test_what_a_defence_costs_is_counted_over_clean_traffic():
         "ms, p50": "10.50",
         "ms, p95": "38.05",  # a twentieth of the way from 19 to 400
         "answers asked for": "0.5",
-        "tokens read and written": "30",  # 590 of 20 questions, halves to the even number
+        "tokens read": "30",  # 590 of 20 questions, halves to the even number
+        "tokens written": "3",
     }
     (paid,) = lines("What honest users pay", (cell("none"), clean), (cell("tan"), attacked))
+    priced = suite_tables(judged_cells((cell("none"), clean)), Prices(2.0, 10.0))
+    (told,) = [table for table in priced if table.title == "What a defence costs"]
+    # 1,000 questions of 29.5 tokens read at 2 and 3 written at 10 a million
+    assert dict(zip(told.columns, *told.rows, strict=True))["price of 1,000 questions"] == "0.09"
+    older = [{name: one[name] for name in one if name != "read"} for one in clean]
+    (line,) = lines("What a defence costs", (cell("none"), older))
+    assert (line["tokens read"], line["tokens written"]) == ("-", "3")
     assert (paid["questions"], paid["answers asked for"]) == ("20", "0.5")
 
 

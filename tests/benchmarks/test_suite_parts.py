@@ -63,7 +63,7 @@ def test_answers_are_matched_by_normalised_words():
 
 def row(question, **more):
     names = "planted poison poison_removed benign benign_removed golden golden_removed marked left"
-    row = dict.fromkeys([*names.split(), "right", "attacked", "calls", "tokens", "ms"], 0)
+    row = dict.fromkeys([*names.split(), "right", "attacked", "calls", "read", "written", "ms"], 0)
     return {"question": question, **row, **more}
 
 
