@@ -4,23 +4,16 @@ Every knowledge base of the report half is scanned by itself, clean and with pla
 most one in a hundred at once. The signs, their shares of alpha and the clean passages that p-values
 are counted among come from the other half. A planted passage is found if it is refused as shipped;
 besides, how many would be if the line stood where one in a thousand of these clean passages is
-refused. At last `ragguard scan` is timed.
+refused.
 """
 
-import json
-import resource
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import cycle, islice, product
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from benchmarks.command import Choose, Data, Limit, Measured, command, tracked
+from benchmarks.command import Choose, Data, Measured, command, tracked
 from benchmarks.datasets import load_folder
 from benchmarks.fit_admission import KnowledgeBase, Texts, knowledge_bases
 from benchmarks.report.table import Table, as_is, grouped, listed, pooled, ratio, summed
@@ -55,30 +48,6 @@ def run(bases: Sequence[KnowledgeBase], texts: Texts) -> dict[str, Any]:
     return {"admission_clean": rows, "admission_planted": planted}
 
 
-def timed(texts: Sequence[str], count: int) -> dict[str, Any]:
-    """Return what `ragguard scan` takes for so many passages, each made of parts of two texts."""
-    parts = zip(cycle(texts), islice(cycle(texts), 1, None), range(count), strict=False)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "kb.jsonl"
-        with path.open("w", encoding="utf-8") as file:
-            for one, other, at in parts:
-                cut = (at // len(texts) + 1) / (count // len(texts) + 2)
-                text = one[: int(cut * len(one))] + other[int(cut * len(other)) :]
-                file.write(json.dumps({"id": str(at), "text": text}) + "\n")
-        scan = [sys.executable, "-m", "ragguard", "scan", str(path), "--json"]
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        subprocess.run(scan, check=True, stdout=subprocess.DEVNULL)
-        seconds = time.perf_counter() - start
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return {
-            "passages": count,
-            "seconds": round(seconds, 1),
-            "processor_seconds": round(after.ru_utime - before.ru_utime, 1),
-            "megabytes": round(after.ru_maxrss / 1024),
-            "mean_chars": round(path.stat().st_size / count),
-        }
-
-
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     clean = sections["admission_clean"]
     yield listed(
@@ -99,13 +68,9 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
             line[f"{row['count']}: {said}"] = ratio(name, "texts")(row)
         lines.append(line)
     yield as_is("Planted passages", lines)
-    if timed := sections.get("admission_cost"):
-        yield as_is("What a scan takes", timed)
 
 
 @command(tables)
-def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
+def main(data: Data, choose: Choose = False) -> Measured:
     bases = knowledge_bases(data, 0 if choose else 1)
-    every = list(dict.fromkeys(text for base in bases for text in base.clean))
-    cost = timed(every, limit or 100_000)  # while this process is small, which a child starts as
-    return {**run(bases, Texts()), "admission_cost": [cost]}, load_folder(data)
+    return run(bases, Texts()), load_folder(data)

@@ -1,38 +1,31 @@
-"""How well quarantine holds: edited copies of poison, honest pages like it, and what it costs.
+"""How well quarantine holds: edited copies of poison, and honest pages like it.
 
 Of every question two texts of each kind of attack are quarantined, with the question in front and
 without, and come back edited: by hand, and by a report that clears the rest of its scope, fifteen
 honest pages and three planted texts that were not found. Honest pages are asked for beside all of
 these texts of a kind, and beside another page of their set that was wrongly quarantined: by a
 report, and by hand, which clears nothing. A page that says the same text again counts by itself.
-The cost is the least processor time of twelve rounds, with 100,000 entries.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import partial
 from random import Random
-from statistics import median
 from string import ascii_lowercase
-from time import thread_time
 
 import numpy as np
 
 from benchmarks.command import Choose, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.report.table import Row, Rows, Sections, Table, listed, number, ratio
+from benchmarks.report.table import Rows, Sections, Table, listed, ratio
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.content import content_key
 from ragguard.inline.fingerprints import fingerprints, signature
 from ragguard.inline.near_copies import NearCopies
-from ragguard.inline.quarantined import Quarantined
-from ragguard.lru import forget_all
 from ragguard.text import sentences, tokens
 
 _BLAMED, _PLANTED, _SEED = 2, 5, 0
-_FIRST = 10  # pages of a set are timed, and taken for wrongly quarantined
-_ENTRIES, _ROUNDS = 100_000, 12
+_FIRST = 10  # pages of a set are taken for wrongly quarantined
 _LEET = {"a": "4@", "e": "3", "i": "1!", "o": "0", "s": "5$", "t": "7"}
 
 Edit = Callable[[str, str, Random], str]
@@ -184,59 +177,15 @@ def _says_again(page: str, other: str) -> bool:
     return numbers <= other_numbers or other_numbers <= numbers
 
 
-def seconds(call: Callable[[], object], *, new: bool) -> float:
-    """Return the processor time of a call; where texts are `new`, none was read before."""
-    if new:
-        forget_all()
-    began = thread_time()
-    call()
-    return thread_time() - began
-
-
-def cost(datasets: Sequence[Dataset]) -> Iterator[Row]:
-    """Yield rows of milliseconds a set of ten passages takes more with so many entries."""
-    records = [record for data in datasets for record in data.records]
-    poison = dict.fromkeys(text for one in records for _, some in _planted(one) for text in some)
-    draw = Random(_SEED)
-    real = {content_key(text): signature(text) for text in poison}
-    drawn = {
-        f"{number:032x}": signature("".join(draw.choices(ascii_lowercase, k=150)))
-        for number in range(_ENTRIES - len(real))
-    }
-    held = Quarantined().changed(frozenset(real | drawn), real | drawn, frozenset())
-    hits = (one.hits[:_FIRST] for data in datasets for one in data.report)
-    sets = [texts for texts in hits if len(texts) == _FIRST]
-    characters = median(sum(map(len, texts)) for texts in sets)
-    for passages, new in (("new", True), ("read before", False)):
-        best = sorted(
-            min(seconds(partial(held.find, texts), new=new) for _ in range(_ROUNDS))
-            for texts in sets
-        )
-        p50, p95 = 1000.0 * median(best), 1000.0 * best[int(0.95 * len(best))]
-        row = {"passages": passages, "entries": len(held.copies), "sets": len(sets)}
-        row |= {"characters": characters, "p50_ms": p50, "p95_ms": p95, "bytes": held.copies.nbytes}
-        yield row
-
-
 def tables(sections: Sections) -> Iterator[Table]:
     yield listed(
         "What quarantine holds back besides the very same text",
         sorted(sections["near_copies"], key=lambda row: str(row["part"])),
         {"of": "part", "which": "name", "texts": "texts", "held back": ratio("held", "texts")},
     )
-    yield listed(
-        "Processor time that a set of ten passages takes more",
-        sections["near_copies_cost"],
-        {
-            **{"passages": "passages", "entries": "entries"},
-            **{"p50 (ms)": number("p50_ms"), "p95 (ms)": number("p95_ms")},
-            "index (MB)": lambda row: f"{row['bytes'] / 1e6:.0f}",
-        },
-    )
 
 
 @command(tables)
 def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
     datasets = [one.limited(limit) for one in load_folder(data)]
-    found = run(datasets, choosing=choose)
-    return {"near_copies": found, "near_copies_cost": list(cost(datasets))}, datasets
+    return {"near_copies": run(datasets, choosing=choose)}, datasets

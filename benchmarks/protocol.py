@@ -6,17 +6,13 @@ are retrieved. So poison is nearly always the majority, which is what RAGDefende
 the sets with texts of all writers it is noted, with the built-in embedder, whether the published
 package follows the paper there.
 
-Our preset follows the paper; the package counts passages in another way.
-
-- Single-hop (Eq. 1): it looks for the top terms, which are in lower case, inside of words and in
-  the letters as given.
-- Multi-hop (Eq. 3): either factor is enough for it, not both; a passage's similarity to itself
-  counts; medians are the lower middle; the medians' threshold lies halfway to the mean; and the
-  count is turned round where the mean is not below the median.
-
-Isolation (Eq. 4 to 7) is the same. A set follows the paper if the package counts what the equation
-gives there. The paper names no stop words: the package takes scikit-learn's, the preset our own,
-and Eq. 1 is computed with the former.
+Our preset follows the paper; the package counts passages in another way. In Eq. 1 it looks for the
+top terms, which are in lower case, inside of words and in the letters as given. In Eq. 3 either
+factor is enough for it, not both; a passage's similarity to itself counts; medians are the lower
+middle; the medians' threshold lies halfway to the mean; and the count is turned round where the
+mean is not below the median. Isolation (Eq. 4 to 7) is the same. A set follows the paper if the
+package counts what the equation gives there. The paper names no stop words: the package takes
+scikit-learn's, the preset our own, and Eq. 1 is computed with the former.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

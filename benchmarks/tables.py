@@ -25,7 +25,10 @@ _DOCS = README.parent.parent / "docs"
 _PAGES = ("admission", "attacker", "attribution", "choices", "honest-traffic", "proxies")
 PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name in _PAGES])
 
-_OWN = "attribution cost languages layouts query_forms signal_worth unseen_manner worded wrapped"
+_OWN = (
+    "attribution cost languages layouts memory query_forms signal_worth unseen_manner worded"
+    " wrapped"
+)
 _MODULES = {
     **{"cells": "protocol", "clean": "inline", "attack": "inline", "admission_clean": "admission"},
     **{name: name for name in _OWN.split()},

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ragguard.attribution import Attribution
 from ragguard.attribution.claim import claim
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
-from ragguard.attribution.result import Attributor
+from ragguard.attribution.result import Attributor, Cause
 from ragguard.attribution.search import search_of
 from ragguard.proxy import Proxy, default
 
@@ -62,17 +62,10 @@ class Ablation(Attributor):
         scores = np.asarray(log_p - np.log(-np.expm1(log_p)), dtype=np.float64)
         influence = self.influence(masks[:-1], scores[:-1])
         guilty = _standing_apart(influence) & bool(scores[0] > scores[-1])
-        unscored = [0.0] * count
-        return Attribution.of(
-            query,
-            response,
-            self.method,
-            scope,
-            (unscored, unscored, unscored, influence.tolist()),
-            guilty.tolist(),
-            ("poisoning" if guilty.any() else "unclear", "by ablation"),
-            {},
-        )
+        columns = (*[[0.0] * count] * 3, influence.tolist())
+        cause: Cause = "poisoning" if guilty.any() else "unclear"
+        read = (query, response, self.method, scope, columns, guilty.tolist())
+        return Attribution.of(*read, (cause, "by ablation"), {})
 
 
 def ablation_masks(count: int, ablations: int, seed: int) -> Mask:

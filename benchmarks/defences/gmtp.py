@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.defences.quantile import above
+from benchmarks.defences.described import above
 from benchmarks.embedders import built_in
 from benchmarks.plugins import About, Defence
 from benchmarks.retrieval import RetrievedSet
