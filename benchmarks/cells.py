@@ -11,14 +11,19 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets.sources import file_of
+from benchmarks.datasets import OWN
+from benchmarks.datasets.sources import files_of
 from benchmarks.plugins import attack_named, find, known
 from benchmarks.report.result import version_of
 from ragguard.errors import InvalidInputError
 
 _ENGINE = Path(__file__).parent
 _SUITES = _ENGINE / "suites"
-_MEASURES = "retrieval forms plugins metrics/matching metrics/outcomes measuring".split()
+_MEASURES = (
+    "retrieval forms plugins measuring embedders datasets/__init__ datasets/sources"
+    " metrics/matching metrics/outcomes"
+).split()
+_READ_BY_ALL = ("ragguard.embedding", "ragguard.stems", "ragguard.text")
 
 
 @dataclass(frozen=True)
@@ -121,8 +126,12 @@ def _versions(cell: Cell, folder: Path | None) -> tuple[tuple[str, str], ...]:
         versions[f"{room}/{name}"] = f"{plugin.about.version}.{source_digest(file, *shared)}"
         for measured in getattr(plugin, "measures", ()):
             versions[measured] = _measured(measured)
-    if (data := file_of(cell.dataset, folder)) is not None:
-        versions[f"data/{cell.dataset.split(':')[0]}"] = source_digest(data)
+    everywhere = [*_READ_BY_ALL]
+    everywhere += ["benchmarks.misgeneration"] if cell.room == "attributors" else []
+    everywhere += ["ragguard.demo"] if cell.dataset == OWN else []
+    versions |= {measured: _measured(measured) for measured in everywhere}
+    if data := files_of(cell.dataset, folder):
+        versions[f"data/{cell.dataset.split(':')[0]}"] = source_digest(*data)
     return tuple(sorted(versions.items()))
 
 

@@ -184,6 +184,14 @@ def file_of(name: str, folder: Path | None) -> Path | None:
     return found
 
 
+def files_of(name: str, folder: Path | None) -> list[Path]:
+    """Return the files that the records behind a name are made of: its own, and the passages'."""
+    if (path := file_of(name, folder)) is None:
+        return []
+    passages = path.with_name("wikipedia_passages.jsonl" if name == _RELEASED else "corpus.jsonl")
+    return [path, passages] if passages.is_file() else [path]
+
+
 @lru_cache(maxsize=8)
 def load(name: str, folder: Path | None) -> Dataset:
     """Return the data behind a name; records without an id get their number."""

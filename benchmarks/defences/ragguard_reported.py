@@ -30,5 +30,5 @@ def _make(_: Setting) -> Judge:
     return judge
 
 
-_MORE = ("ragguard.attribution", "ragguard.background", "ragguard.proxy")
+_MORE = tuple(f"ragguard.{one}" for one in "attribution background guard_reports proxy".split())
 DEFENCE = mode("ragguard, after one report", _make, *_MORE, sees="one query, one report")

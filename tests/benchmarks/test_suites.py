@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import plugins, suite_command
+from benchmarks import cells, plugins, suite_command
 from benchmarks.cells import load_suite
 from benchmarks.datasets import skerrin
 from benchmarks.measuring import Place
@@ -129,6 +129,23 @@ def test_a_cell_is_void_once_a_source_of_it_changes(tiny, monkeypatch):
     same = {cell.key: cell.id for cell in load_suite(str(tiny), None).cells}
     changed = {key for key in before if after[key] != same[key]}
     assert changed == {key for key in before if "ragguard_3x" in key}
+
+
+def test_all_that_decides_a_figure_is_hashed(tiny, tmp_path, monkeypatch):
+    attributed, defended = (
+        next(dict(cell.versions) for cell in load_suite(str(tiny), None).cells if cell.room == room)
+        for room in ("attributors", "defences")
+    )
+    both = {"benchmarks", "ragguard.embedding", "ragguard.stems", "ragguard.text", "ragguard.demo"}
+    assert both <= attributed.keys() & defended.keys()
+    assert "benchmarks.misgeneration" in attributed.keys() - defended.keys()
+    for name in ("released_attacks", "wikipedia_passages"):
+        (tmp_path / f"{name}.jsonl").write_text("1")
+    tiny.write_text(TINY.replace("skerrin", "released"))
+    first = {cell.id for cell in load_suite(str(tiny), tmp_path).cells}
+    cells.source_digest.cache_clear()
+    (tmp_path / "wikipedia_passages.jsonl").write_text("2")
+    assert first.isdisjoint(cell.id for cell in load_suite(str(tiny), tmp_path).cells)
 
 
 ATTACK = """
