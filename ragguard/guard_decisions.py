@@ -16,10 +16,11 @@ class Deciding:
 
     `target` names one accused passage: its entry, the passage, its key, the beginning of that, or
     the passage's id. `tenant` says whose it is, None the default one: a tenant sees and changes its
-    own, and nothing of any other. These methods ask the store, and wait for it.
+    own, and nothing of any other. `actor` is who decides, None for this process's user@host, and
+    `why` the reason; the trail keeps both. These methods ask the store, and wait for it.
 
     Raises:
-        InvalidInputError: `target` names several entries.
+        InvalidInputError: `target` names several entries, or an argument is of the wrong type.
         QuarantineNotFoundError: It names none.
         StoreError: The store fails.
     """
@@ -31,26 +32,44 @@ class Deciding:
         return self._parts.decisions(tenant).proposals()
 
     def confirm(
-        self, target: Target, *, actor: str | None = None, tenant: str | None = None
+        self,
+        target: Target,
+        *,
+        why: str | None = None,
+        actor: str | None = None,
+        tenant: str | None = None,
     ) -> QuarantineEntry:
         """Say that a passage is an attack: it is dropped from now on, until it is released."""
-        return self._parts.decisions(tenant).decide(target, status="confirmed", actor=actor)[0]
+        decide = self._parts.decisions(tenant).decide
+        return decide(target, status="confirmed", actor=actor, said=why)[0]
 
     def reject(
-        self, target: Target, *, actor: str | None = None, tenant: str | None = None
+        self,
+        target: Target,
+        *,
+        why: str | None = None,
+        actor: str | None = None,
+        tenant: str | None = None,
     ) -> QuarantineEntry:
         """Say that a proposed passage is no attack: no report proposes it again.
 
         Raises:
             InvalidInputError: `target` names several entries, or one that is not proposed.
         """
-        return self._parts.decisions(tenant).decide(target, status="rejected", actor=actor)[0]
+        decide = self._parts.decisions(tenant).decide
+        return decide(target, status="rejected", actor=actor, said=why)[0]
 
     def release(
-        self, target: Target, *, actor: str | None = None, tenant: str | None = None
+        self,
+        target: Target,
+        *,
+        why: str | None = None,
+        actor: str | None = None,
+        tenant: str | None = None,
     ) -> QuarantineEntry:
         """Say that a passage in quarantine is no attack: it is allowed from now on."""
-        return self._parts.decisions(tenant).decide(target, status="released", actor=actor)[0]
+        decide = self._parts.decisions(tenant).decide
+        return decide(target, status="released", actor=actor, said=why)[0]
 
     def allow(
         self,
@@ -103,6 +122,7 @@ class Deciding:
         self,
         passage_or_source: Passage | Allowance | str,
         *,
+        why: str | None = None,
         actor: str | None = None,
         tenant: str | None = None,
     ) -> list[Allowance]:
@@ -114,7 +134,8 @@ class Deciding:
             AllowanceNotFoundError: It is not on the list.
             InvalidInputError: As `allow`.
         """
-        return self._parts.decisions(tenant).disallow(passage_or_source, actor=actor)
+        take_off = self._parts.decisions(tenant).disallow
+        return take_off(passage_or_source, actor=actor, said=why)
 
     def allowed(self, *, tenant: str | None = None) -> list[Allowance]:
         """Return what is allowed or protected, newest first, with what was released."""
@@ -126,6 +147,7 @@ class Deciding:
         event: str | None = None,
         reporter: str | None = None,
         since: datetime | None = None,
+        why: str | None = None,
         actor: str | None = None,
         tenant: str | None = None,
     ) -> list[QuarantineEntry]:
@@ -139,6 +161,7 @@ class Deciding:
             reporter: Only what rests on this reporter's word, alone or with others; of events that
                 wait those that nobody else reported; the others wait without this name.
             since: Only what was accused or came into force since then; UTC unless it says else.
+            why: The reason, which the trail keeps.
             actor: Who undoes it.
             tenant: For whom.
 
@@ -150,4 +173,4 @@ class Deciding:
             InvalidInputError: None of the first three is given, or `since` is no datetime.
         """
         undo = self._parts.decisions(tenant).undo
-        return undo(event=event, reporter=reporter, since=since, actor=actor)
+        return undo(event=event, reporter=reporter, since=since, actor=actor, said=why)

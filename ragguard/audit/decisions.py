@@ -60,7 +60,7 @@ class Decisions:
             InvalidInputError: A target names several entries, or one of which that cannot be said.
             QuarantineNotFoundError: A target names none.
         """
-        actor = decided_by(actor)
+        actor = decided_by(actor, said)
         found, only = self.found(*targets), _DECIDABLE.get(status)
         _require(found, status, only)
         if status == "confirmed":
@@ -109,7 +109,7 @@ class Decisions:
         What was released from quarantine is as if it had been a proposal, and was rejected. Raises
         as `Guard.disallow`.
         """
-        actor = decided_by(actor)
+        actor = decided_by(actor, said)
         if isinstance(target, Allowance):
             key, source = target.key, target.source
         else:
@@ -166,7 +166,7 @@ class Decisions:
                 "on the command line --event, --reporter or --since"
             )
         require_names(event=event, reporter=reporter)
-        actor = decided_by(actor)
+        actor = decided_by(actor, said)
         self._end_events(event, reporter, None if since is None else as_utc(since))
         found = self.accused(event=event, reporter=reporter, since=since)
         if not found and event is not None and not self.accused(event=event):
@@ -227,9 +227,9 @@ class Decisions:
             )
 
 
-def decided_by(actor: str | None) -> str:
-    """Return who decides something; who is not named is as this process is."""
-    require_names(actor=actor)
+def decided_by(actor: str | None, why: str | None = None) -> str:
+    """Return who decides, this process where nobody is named; a reason must be a str as well."""
+    require_names(actor=actor, why=why)
     return actor or this_process()
 
 

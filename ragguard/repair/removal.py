@@ -156,6 +156,7 @@ def restore(
     keys: Iterable[str],
     *,
     removed: Iterable[Passage] = (),
+    why: str | None = None,
     actor: str | None = None,
 ) -> list[Passage]:
     """Release entries of the quarantine, and put their passages back into the knowledge base.
@@ -163,8 +164,9 @@ def restore(
     What is in `removed` (`Removal.removed`) goes back as it was, with metadata and vectors. Of
     anything else the audit store has text and id, and the metadata if an attribution found the
     passage; the knowledge base embeds the text again. `keys` are those of `QuarantineEntry`,
-    `actor` is who releases them, as for `Guard.release`. Where another text has taken over a
-    passage's id, it stays: the entry is released, and its passage is not among those returned.
+    `actor` is who releases them and `why` the reason, as for `Guard.release`. Where another text
+    has taken over a passage's id, it stays: the entry is released, and its passage is not among
+    those returned.
 
     Raises:
         QuarantineNotFoundError: A key is not in the store; then nothing is changed.
@@ -172,7 +174,7 @@ def restore(
     """
     _require_store(store)
     require_method("base", base, "add(passages)")
-    actor = decided_by(actor)
+    actor = decided_by(actor, why)
     entries = {entry.key: entry for entry in store.quarantine()}
     wanted = [keys] if isinstance(keys, str) else list(dict.fromkeys(require_texts("keys", keys)))
     for key in wanted:
@@ -183,7 +185,7 @@ def restore(
     passages = [held.get((one.passage_id, one.key)) or _as_stored(store, one) for one in some]
     back = _put_back(base, passages)
     for key in wanted:
-        store.set_quarantine_status(key, "released", actor=actor)
+        store.set_quarantine_status(key, "released", actor=actor, said=why)
     return back
 
 

@@ -1,0 +1,62 @@
+"""What a person says who decides through a guard is kept in the trail, as the command line does."""
+
+import pytest
+
+from ragguard import Guard, Passage
+from ragguard.audit import QuarantineEntry, open_store
+from ragguard.content import content_key
+from ragguard.errors import InvalidInputError
+from ragguard.knowledge.memory import KnowledgeBase
+from ragguard.repair import restore
+
+TEXTS = ("The pier was built by Bob Crane.", "The pier is made of glass.", "The pier has sunk.")
+WHY = "the archive says 1874 \u202e\x00\ud800"
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def guard(request, tmp_path):
+    store = open_store(None if request.param == "memory" else str(tmp_path / "audit.db"))
+    entries = [
+        QuarantineEntry(content_key(one), f"{n}", one, "r", "e", "proposed", reporters=("ann",))
+        for n, one in enumerate(TEXTS)
+    ]
+    store.add_quarantine(entries)
+    with Guard(store=store) as made:
+        yield made
+    store.close()
+
+
+def told(guard):
+    """Return who did what, and why they say they did, of what a person did last."""
+    row = guard.store.newest_trail(1)[0]
+    return row.action, row.actor, row.told.get("said")
+
+
+@pytest.mark.parametrize("why", [WHY, None])
+def test_a_reason_is_told_by_the_trail(guard, why):
+    said = {"why": why, "actor": "bo"}
+    guard.confirm("0", **said)
+    assert told(guard) == ("quarantine.confirmed", "bo", why)
+    guard.release("0", **said)
+    assert told(guard) == ("quarantine.released", "bo", why)
+    guard.reject("1", **said)
+    assert told(guard) == ("quarantine.rejected", "bo", why)
+    guard.disallow(Passage(TEXTS[0]), **said)
+    assert told(guard) == ("quarantine.rejected", "bo", why)
+    guard.allow("wiki", why="ours", actor="bo")
+    guard.disallow("wiki", **said)
+    assert told(guard) == ("allow-list.ended", "bo", why)
+    assert [one.passage_id for one in guard.undo(event="e", **said)] == ["2"]
+    assert told(guard) == ("quarantine.lapsed", "bo", why)
+    restore(guard.store, KnowledgeBase([]), [content_key(TEXTS[2])], **said)
+    assert told(guard) == ("quarantine.released", "bo", why)
+
+
+def test_what_is_no_reason_is_refused_before_anything_changes(guard):
+    before = guard.store.quarantine()
+    for decide in (guard.confirm, guard.reject, guard.release, guard.disallow):
+        with pytest.raises(InvalidInputError, match="why must be a str or None"):
+            decide("0", why=3)
+    with pytest.raises(InvalidInputError, match="why must be a str or None"):
+        guard.undo(event="e", why=["because"])
+    assert guard.store.quarantine() == before
