@@ -126,6 +126,7 @@ class Filtering:
             decision = found.decide(embedder)
         except Exception as failure:
             decision = undecided(given, self.quarantine.held(tenant), failure)
+        raised = self._raised(decision.failure)
         error = self._told(decision, len(given))
         if self.on_error == "hold" and decision.undecided:
             if k is not None and not decision.attacked:
@@ -138,6 +139,8 @@ class Filtering:
             judged = list(zip(given, decision.flagged, strict=True))
             kept = [passage for passage, drop in judged if not drop]
             dropped = [passage for passage, drop in judged if drop]
+        if raised is not None:
+            kept, marked = [], []  # the caller gets none
         attacked = decision.attacked or decision.held
         told = attacked or bool(marked) or error is not None or any(decision.flagged)
         verdict = Verdict(
@@ -151,7 +154,8 @@ class Filtering:
             marked=[given[place] for place in marked],
             id=secrets.token_hex(8) if told else None,
         )
-        self.seen.remember(query, verdict.kept, tenant)
+        if raised is None:
+            self.seen.remember(query, verdict.kept, tenant)
         scored = record_of(decision, query)
         self.counter.add(
             scored,
@@ -167,6 +171,8 @@ class Filtering:
             question = _hash_of(query) if scored is None else scored.question
             in_force = self.calibrator.in_force
             self.log.add(Judged(query, question, given, verdict, in_force, SCORER, tenant))
+        if raised is not None:
+            raise raised
         if self.on_verdict is not None:
             self._hear(verdict, self.on_verdict)
         return verdict
@@ -179,21 +185,27 @@ class Filtering:
             if self._unheard & (self._unheard - 1) == 0:
                 logger.exception("on_verdict failed (%d times so far): %s", self._unheard, error)
 
+    def _raised(self, failure: Exception | None) -> RagguardError | None:
+        """Return what is raised of a set that was not judged whole, once it is written down."""
+        if failure is None or self.on_error != "raise":
+            return None
+        if isinstance(failure, RagguardError):
+            return failure
+        raised = JudgingError(
+            f"the set cannot be judged ({type(failure).__name__}: {failure}); leave out the "
+            'passage that causes it, or use on_error="hold"'
+        )
+        raised.__cause__ = failure
+        return raised
+
     def _told(self, decision: Decision, passages: int) -> str | None:
-        """Return what is to be said of a set that was not judged whole; raise it if so asked."""
+        """Return what is to be said of a set that was not judged whole, or None."""
         failure = decision.failure
         if failure is None:
             return decision.note
-        if self.on_error == "raise":
-            if isinstance(failure, RagguardError):
-                raise failure
-            raise JudgingError(
-                f"the set cannot be judged ({type(failure).__name__}: {failure}); leave out the "
-                'passage that causes it, or use on_error="hold"'
-            ) from failure
         self._failures += 1
         # The first, second, fourth, eighth ...: whoever can make it fail must not fill the log.
-        if self._failures & (self._failures - 1) == 0:
+        if self.on_error != "raise" and self._failures & (self._failures - 1) == 0:
             logger.warning(
                 "%d of %d passages were not judged whole and %s: %s: %s (%d such sets so far)",
                 len(decision.undecided),
