@@ -73,13 +73,15 @@ def decided(
     if known is not None and known.status not in ("proposed", "lapsed"):
         return Accused(known)
     proposal = replace(new, status="proposed")
-    if known is not None and known.status == "proposed":
+    if known is not None and known.status == "lapsed":
+        proposal = replace(proposal, lapsed_at=known.updated_at)
+    elif known is not None:
         reporters = tuple(dict.fromkeys((*known.reporters, *new.reporters)))[:MAX_REPORTERS]
         proposal = replace(known, reporters=reporters)
     limit = None
     if new.status == "quarantined":
         limit = _limit(limits, load)
-        why = limit or _lacking(proposal, known, limits)
+        why = limit or _lacking(proposal, limits)
         if why is None:
             load.within_hour += 1
             until = None if limits.days is None else now + timedelta(days=limits.days)
@@ -103,10 +105,8 @@ def _limit(limits: Limits, load: Load) -> str | None:
     return None
 
 
-def _lacking(
-    proposal: QuarantineEntry, known: QuarantineEntry | None, limits: Limits
-) -> str | None:
-    if known is not None and known.status == "lapsed":
+def _lacking(proposal: QuarantineEntry, limits: Limits) -> str | None:
+    if proposal.lapsed_at is not None:
         return "it was in quarantine before, until that lapsed or was undone"
     weights = limits.weights
     count = sum(1 if one is None else weights.get(one, 1) for one in proposal.reporters)

@@ -42,6 +42,7 @@ class QuarantineRow(Base):
     until: Mapped[datetime | None]
     # NULL in older versions' rows.
     signature: Mapped[bytes | None]
+    lapsed_at: Mapped[datetime | None]
 
     __table_args__ = (
         UniqueConstraint("tenant", "key"),

@@ -263,4 +263,5 @@ class MemoryQuarantine(MemoryRecords):
 def _in_utc(entry: QuarantineEntry) -> QuarantineEntry:
     created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
     until = None if entry.until is None else as_utc(entry.until)
-    return replace(entry, created_at=created, updated_at=updated, until=until)
+    lapsed = None if entry.lapsed_at is None else as_utc(entry.lapsed_at)
+    return replace(entry, created_at=created, updated_at=updated, until=until, lapsed_at=lapsed)

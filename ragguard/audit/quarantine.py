@@ -82,6 +82,8 @@ class QuarantineEntry:
         until: When it lapses unless a person confirms it, UTC; None: not by itself.
         signature: `ragguard.inline.fingerprints.signature` of the text, by which it is recognised
             when it comes back edited; None makes one.
+        lapsed_at: When it had lapsed or was undone, if it was accused anew after that, UTC: only a
+            person puts it into force then, however many report it.
     """
 
     key: str
@@ -96,6 +98,7 @@ class QuarantineEntry:
     reporters: Reporters = ()
     until: datetime | None = None
     signature: bytes | None = field(default=None, compare=False, repr=False)
+    lapsed_at: datetime | None = None
 
     def __post_init__(self) -> None:
         if not is_current(self.signature):

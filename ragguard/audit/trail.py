@@ -223,6 +223,7 @@ def of_entry(
         "until": _moment(entry.until),
         "reporters": [lane_of(name) for name in entry.reporters],
         "rest": _digest(entry.passage_id, entry.reason, (entry.signature or b"").hex()),
+        "lapsed_at": _moment(entry.lapsed_at),
     }
     return Change(f"quarantine.{entry.status}", entry.key, entry.actor, details, tenant)
 

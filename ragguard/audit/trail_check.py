@@ -241,14 +241,15 @@ def _differ(before: TrailRow, row: TrailRow) -> bool:
     if "was" not in told:
         return False  # of an earlier version, or by somebody who says all anew
     what, _, done = row.action.partition(".")
-    names: tuple[str, ...] = ("event", "text", "reporters", "rest")
+    names: tuple[str, ...] = ("event", "text", "reporters", "rest", "lapsed_at")
     if what == "allow-list":
         names = ("until", "why", "rest")
     elif done in ("proposed", "quarantined"):  # accused once more
         known = _reporters(then) if told["was"] == "proposed" else []
         if _reporters(told)[: len(known)] != known:
             return True
-        names = ("event", "text") if told["was"] == done == "proposed" else ()
+        names = ("event", "text", "lapsed_at") if done == "proposed" else ("lapsed_at",)
+        names = names if told["was"] == "proposed" else ()
     return any(name in then and then[name] != told.get(name) for name in names)
 
 

@@ -7,7 +7,10 @@ import pytest
 
 from ragguard.audit import QuarantineEntry
 from ragguard.audit.accusation import Load, decided
+from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import Limits
+from ragguard.audit.trail import Keys
+from ragguard.audit.trail_check import check
 from tests.processes import eventually
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -117,6 +120,44 @@ def test_an_entry_lapses_unless_a_person_confirms_it(store):
     assert store.set_quarantine_status("c", "confirmed").until is None
     assert store.lapse() == 0
     assert store.quarantine_keys() == {"c"}
+
+
+@pytest.mark.parametrize("ended", ["in time", "by undo", "by undo, as a proposal"])
+def test_reports_put_a_passage_into_force_once(store, ended):
+    status = "proposed" if ended.endswith("proposal") else "quarantined"
+    limits = replace(FREE, days=1e-12) if ended == "in time" else FREE
+    store.accuse([accusation("k", "ann", status=status)], limits)
+    if ended == "in time":
+        assert store.lapse() == 1
+    else:
+        assert len(Decisions(store).undo(event="e", actor="cy")) == 1
+    for number, name in enumerate(("ann", "bob", "ann", None, "zoe")):
+        status = "proposed" if number == 1 else "quarantined"
+        accused = accusation("k", name, event=f"later {number}", status=status)
+        (one,) = store.accuse([accused], FREE)
+        assert (one.quarantined, one.entry.status) == (False, "proposed"), number
+    assert "was in quarantine before" in one.entry.reason
+    Decisions(store).undo(reporter="bob", actor="cy")
+    (one,) = store.accuse([accusation("k", "eve", event="last")], FREE)
+    (one,) = store.accuse([accusation("k", "eve", event="the very last")], FREE)
+    assert one.entry.status == "proposed"
+    assert check(store, Keys()).findings == ("quarantine k has a text of another key",)
+    assert Decisions(store).decide("k", status="confirmed")[0].status == "confirmed"
+    assert store.quarantine_keys() == {"k"}
+
+
+@pytest.mark.parametrize("status", ["rejected", "released"])
+def test_what_a_person_has_cleared_no_report_brings_back(store, status):
+    decisions = Decisions(store)
+    store.accuse([accusation("k", "ann")], FREE)
+    decisions.decide("k", status="confirmed")
+    decisions.decide("k", status="released")
+    if status == "rejected":  # what was released is allowed no longer
+        store.set_quarantine_status("k", "rejected")
+    for number in range(3):
+        (one,) = store.accuse([accusation("k", f"{number}", event=f"{number}")], FREE)
+        assert (one.quarantined, one.entry.status) == (False, status)
+    assert store.quarantine_keys() == frozenset()
 
 
 def test_a_reporter_may_count_for_several_or_for_none(store):

@@ -90,6 +90,17 @@ def test_reporters_made_up_for_the_quorum(store):
     assert findings(store) == (BETWEEN.format(A[:12]),)
 
 
+@pytest.mark.parametrize("status", ["proposed", "quarantined"])
+def test_what_had_lapsed_is_made_to_look_new(store, status):
+    Decisions(store).undo(event="e", actor="ann")
+    store.accuse([entry("a", event_id="f", reporters=("bo",))], Limits())
+    assert findings(store) == ()
+    tamper(store, "UPDATE ragguard_quarantine SET lapsed_at = NULL")
+    store.accuse([entry("a", status=status, event_id="g", reporters=("cy",))], Limits())
+    message = "row 4: quarantine {} was changed between row 3 and this one, and not by ragguard"
+    assert findings(store) == (message.format(A[:12]),)
+
+
 def test_what_a_person_decided_is_undone_for_a_new_accusation(store):
     Decisions(store).decide(A, status="rejected", actor="ann")
     tamper(store, "UPDATE ragguard_quarantine SET status = 'lapsed'")

@@ -135,6 +135,7 @@ def upgrade() -> None:
         sa.Column("lanes", sa.Text(), server_default="", nullable=False),
         sa.Column("until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("signature", sa.LargeBinary(), nullable=True),
+        sa.Column("lapsed_at", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("seq"),
         sa.UniqueConstraint("tenant", "key"),
     )
