@@ -10,7 +10,7 @@ from datetime import datetime
 
 from ragguard.arguments import require_names
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
-from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
+from ragguard.audit.quarantine import HELD, QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import OPEN, AuditStore
 from ragguard.audit.trail import this_process
 from ragguard.content import content_key
@@ -53,8 +53,11 @@ class Decisions:
         status: QuarantineStatus,
         actor: str | None = None,
         said: str | None = None,
+        read: Sequence[QuarantineEntry] = (),
     ) -> list[QuarantineEntry]:
         """Give entries a status; all of them are looked up before the first is changed.
+
+        Entries that were `read` before change only if they still have the status that they had.
 
         Raises:
             InvalidInputError: A target names several entries, or one of which that cannot be said.
@@ -63,14 +66,19 @@ class Decisions:
         actor = decided_by(actor, said)
         found, only = self.found(*targets), _DECIDABLE.get(status)
         _require(found, status, only)
+        change, known = self._store.set_quarantine_status, {one.key: [one.status] for one in read}
+        done = [
+            change(one.key, status, actor=actor, said=said, only=only or known.get(one.key))
+            for one in found
+        ]
+        for entry in done:
+            if entry.status != status:  # somebody else was faster
+                _require([entry], status, only or known.get(entry.key))
         if status == "confirmed":
             keys = {entry.key for entry in found}
             for one in self._store.allowances():
                 if one.key in keys and one.holds:
                     self._store.disallow(one.key, one.source, actor=actor, said=said)
-        change = self._store.set_quarantine_status
-        done = [change(one.key, status, actor=actor, said=said, only=only) for one in found]
-        _require([one for one in done if one.status != status], status, only)
         return done
 
     def found(self, *targets: Target) -> list[QuarantineEntry]:
@@ -122,7 +130,9 @@ class Decisions:
         for entry in self._store.quarantine(status="released", keys=[key]):
             change = self._store.set_quarantine_status
             changed = change(key, "rejected", actor=actor, said=said, only=["released"])
-            ended.append(replace(_of_release(entry), ended_at=changed.updated_at, ended_by=actor))
+            if changed.status == "rejected":  # nobody has confirmed it meanwhile
+                of, at = _of_release(entry), changed.updated_at
+                ended.append(replace(of, ended_at=at, ended_by=actor))
         if not ended:
             raise AllowanceNotFoundError(
                 f"{str(getattr(target, 'id', target))[:80]!r} is not on the allow-list; "
@@ -240,9 +250,10 @@ def _require(
 ) -> None:
     for entry in entries:
         if only is not None and entry.status not in only:
+            instead = "release it instead" if entry.status in HELD else "look at it again"
             raise InvalidInputError(
                 f"{entry.key[:12]} is {entry.status}, and only what is "
-                f"{' or '.join(only)} can become {status}; release it instead"
+                f"{' or '.join(only)} can become {status}; {instead}"
             )
 
 

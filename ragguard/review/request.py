@@ -137,7 +137,8 @@ def decide(visit: Visit) -> tuple[str, int]:
     return wanted, len(changed)
 
 
-def _named(visit: Visit) -> list[str]:
+def _named(visit: Visit) -> tuple[list[str], list[QuarantineEntry]]:
+    """Return the keys that a form names, and the entries with them; nobody decided meanwhile."""
     keys = [key for key in visit.form.get("key", ()) if is_key(key)]
     if not keys:
         raise InvalidInputError("tick the passages that you mean, one at least")
@@ -145,13 +146,13 @@ def _named(visit: Visit) -> list[str]:
         read = as_utc(datetime.fromisoformat(visit.filled("read")))
     except ValueError as error:
         raise InvalidInputError("the form says not when it was loaded; reload the page") from error
-    decided = [one for one in visit.store.quarantine(keys=keys) if one.actor is not None]
-    if late := [one for one in decided if one.updated_at > read]:
+    entries = visit.store.quarantine(keys=keys)
+    if late := [one for one in entries if one.actor is not None and one.updated_at > read]:
         raise InvalidInputError(
             f"{late[0].actor} has decided about {len(late)} of these since you loaded the page: "
             f"{late[0].key[:12]} is {late[0].status}; go back, load it again and look"
         )
-    return keys
+    return keys, entries
 
 
 def _until(visit: Visit) -> datetime | None:
@@ -168,12 +169,13 @@ def _until(visit: Visit) -> datetime | None:
 def _become(
     status: QuarantineStatus, visit: Visit, decisions: Decisions, by: _By
 ) -> list[QuarantineEntry]:
-    return decisions.decide(*_named(visit), status=status, **by)
+    keys, read = _named(visit)
+    return decisions.decide(*keys, status=status, read=read, **by)
 
 
 def _vouch(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
-    until, named, why = _until(visit), _named(visit), by["said"]
-    entries = {entry.key: entry for entry in visit.store.quarantine(keys=named)}
+    until, (named, read), why = _until(visit), _named(visit), by["said"]
+    entries = {entry.key: entry for entry in read}
     targets = [Passage(entries[key].text) if key in entries else key for key in named]
     put = [decisions.allow(one, why=why, effect=effect, until=until, **by) for one in targets]
     # What a person vouches for is proposed no longer.
@@ -188,7 +190,7 @@ def _vouch_for_name(effect: Effect, visit: Visit, decisions: Decisions, by: _By)
 
 
 def _disallow(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
-    return decisions.disallow(visit.exact("source") or _named(visit)[0], **by)
+    return decisions.disallow(visit.exact("source") or _named(visit)[0][0], **by)
 
 
 def _undo(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:

@@ -13,7 +13,12 @@ from ragguard.audit.decisions import Decisions, match
 from ragguard.audit.encoding import escape
 from ragguard.audit.trail import this_process
 from ragguard.content import content_key
-from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
+from ragguard.errors import (
+    AllowanceNotFoundError,
+    EventNotFoundError,
+    InvalidInputError,
+    QuarantineNotFoundError,
+)
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.repair import restore
 
@@ -317,3 +322,38 @@ def test_undo_by_reporter_takes_out_of_the_events_that_it_means_alone(store):
     assert [one.reporters for one in store.events()] == [1, 2, 1]
     decisions.undo(event="e1")  # whoever reported it
     assert [one.status for one in store.events()] == ["pending", "failed", "pending"]
+
+
+def meanwhile(store, monkeypatch, status):
+    """Let bo decide about each entry right after somebody has looked it up."""
+    look = type(store).quarantine
+
+    def looked(self, **asked):
+        found = look(self, **asked)
+        monkeypatch.setattr(type(store), "quarantine", look)
+        for one in found:
+            store.set_quarantine_status(one.key, status, actor="bo")
+        return found
+
+    monkeypatch.setattr(type(store), "quarantine", looked)
+
+
+def test_what_was_read_is_decided_about_only_as_it_was_read(store, monkeypatch):
+    store.add_quarantine([entry(KEY, "proposed")])
+    decisions, read = Decisions(store), store.quarantine()
+    decisions.allow(Passage(TEXT), why="ours")
+    meanwhile(store, monkeypatch, "rejected")
+    with pytest.raises(InvalidInputError, match="is rejected, and only what is proposed can"):
+        decisions.decide(KEY, status="confirmed", actor="ann", read=read)
+    assert [one.why for one in decisions.allowed()] == ["ours"]
+    assert [(one.status, one.actor) for one in store.quarantine()] == [("rejected", "bo")]
+    (one,) = decisions.decide(KEY, status="confirmed", read=store.quarantine())
+    assert one.status == "confirmed"
+
+
+def test_what_somebody_confirms_meanwhile_is_not_said_to_be_taken_off(store, monkeypatch):
+    store.add_quarantine([entry(KEY, "released")])
+    meanwhile(store, monkeypatch, "confirmed")
+    with pytest.raises(AllowanceNotFoundError):
+        Decisions(store).disallow(KEY, actor="ann")
+    assert [(one.status, one.actor) for one in store.quarantine()] == [("confirmed", "bo")]
