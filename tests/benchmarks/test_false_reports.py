@@ -1,11 +1,15 @@
 """The simulation of false reports, on the project's own data."""
 
 import json
+import logging
 from random import Random
 
 import pytest
 
+from benchmarks import false_reports
+from benchmarks.datasets import skerrin
 from benchmarks.false_reports import Desk, aimed, main
+from benchmarks.misgeneration import selected
 from ragguard.passage import Passage
 
 PAGE = "Who lit the lamp? Ann Dove lit the lamp of Marrow Bay in 1874. The keeper was her son."
@@ -39,3 +43,51 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     sections = json.loads(out.read_text())["sections"]
     assert set(sections) == {"planted", "right_answers", "one_reporter", "colluding"}
     assert "one_reporter" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def own():
+    """The questions of the project's own data, and its pages as a knowledge base."""
+    ((_, records, base),) = selected(None, None, 1)
+    return records, base
+
+
+@pytest.mark.slow
+def test_false_reports_take_no_page_of_our_own(own, monkeypatch):
+    """The bars: 2 % of the pages for one reporter, 1 % for a tenth that colludes, none protected.
+
+    Of the few pages that there is time for no one goes; the committed result has 200.
+    """
+    monkeypatch.setattr(logging.getLogger("ragguard"), "level", logging.CRITICAL)
+    monkeypatch.setattr(false_reports, "_PAGES", 3)
+    monkeypatch.setattr(false_reports, "_ROUNDS", 100)
+    records, base = own
+    alone = false_reports.one_reporter("own", base, Random(0))
+    assert (alone["pages"], alone["blamed"]) == (3, 3)
+    assert (alone["within_limits"], alone["protected_quarantined"]) == (0, 0)
+    for row in false_reports.colluding("own", records, base, Random(0)):
+        assert row["quarantined"] == 0
+
+
+@pytest.mark.slow
+def test_golden_pages_stay_where_right_answers_are_reported(own):
+    records, base = own
+    golden = {one.question: one.golden for one in skerrin().records}
+    row = false_reports.right_answers("own", records, base, golden)
+    assert row["events"] == 64
+    assert row["blamed"] > 32  # or the reports would aim at nothing
+    assert row["golden_quarantined"] == 0
+
+
+@pytest.mark.slow
+def test_planted_texts_of_our_own_still_go_or_are_proposed(own):
+    records, base = own
+    rows = {
+        (row["texts"], row["form"]): row
+        for row in false_reports.planted("own", records[::4], base, 0)
+    }
+    asking, plain = rows["up to 5", "prepend"], rows["up to 5", "plain"]
+    assert asking["quarantined"] >= 0.8 * asking["events"]
+    assert asking["events"] >= 0.8 * len(records[::4])
+    assert plain["proposed"] >= 0.8 * plain["events"]
+    assert sum(row["benign_quarantined"] for row in rows.values()) == 0

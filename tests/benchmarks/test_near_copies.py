@@ -83,6 +83,41 @@ def test_what_is_published():
     assert f"if {100 * TAKEN:.0f} % of its own" in page
 
 
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        (
+            "one word appended, a list number in front, an HTML entity",
+            ("one word appended", "list number in front", "HTML entity"),
+        ),
+        (
+            "one typo, leet, a doubled word, swapped sentences",
+            ("one typo", "leet", "doubled word", "swapped sentences"),
+        ),
+        (
+            "20 characters of a neighbour, the text inside a page",
+            ("overlap of 20 characters", "inside a page"),
+        ),
+        ("cut at another border, 50 to 90 % of it left", ("other chunk boundary",)),
+    ],
+)
+def test_what_is_published_of_each_edit(line, names):
+    result = read(ROOT / "benchmarks" / "results" / "near_copies.json")["sections"]
+    shares = {
+        (row["part"], row["name"]): 100 * row["held"] / row["texts"]
+        for row in result["near_copies"]
+    }
+    page = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
+    (row,) = [one for one in page.splitlines() if one.startswith(f"| {line} |")]
+    cells = [cell.strip() for cell in row.strip("|").split("|")][1:]
+    for part, cell in zip(("edited", "edited, others cleared"), cells, strict=True):
+        found = [shares[part, name] for name in names]
+        low, _, high = cell.removesuffix(" %").rpartition(" to ")
+        assert min(found) >= 95
+        for value, told in ((min(found), low or high), (max(found), high)):
+            assert f"{value:.{len(told.partition('.')[2])}f}" == told, cell
+
+
 @pytest.mark.slow
 def test_the_cost_of_holding_is_measured_in_pairs(monkeypatch):
     monkeypatch.setattr(holding_cost, "_ENTRIES", 50)
@@ -103,4 +138,5 @@ def test_what_holding_costs_is_published():
     for kind in ("clean", "attacked"):
         assert by_kind[kind, "read before"] <= 1.1
         assert f"{100 * (by_kind[kind, 'read before'] - 1):.0f} %" in said
+        assert by_kind[kind, "new"] <= 1.1
         assert f"{100 * (by_kind[kind, 'new'] - 1):.0f} %" in said

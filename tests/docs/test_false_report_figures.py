@@ -63,3 +63,19 @@ def test_planted_texts(texts, form, words):
     assert at_once == expected
     if texts == "up to 5":
         assert share >= 0.8 if form == "prepend" else share <= 0.2
+        if form == "plain":
+            assert total["proposed"] >= 0.8 * total["events"]
+
+
+@pytest.mark.parametrize("data", ["public", "own"])
+def test_the_bars(data):
+    """What may go without a person: 2 % for one reporter, 1 % for a tenth, nothing protected."""
+    (one,) = [row for row in FOUND["one_reporter"] if row["data"] == data]
+    assert one["pages"] == 200
+    assert one["within_limits"] <= 0.02 * one["pages"]
+    assert one["quarantined"] <= 0.02 * one["pages"]
+    assert one["protected_quarantined"] == 0
+    colluding = [row for row in FOUND["colluding"] if row["data"] == data]
+    assert {row["rounds"] for row in colluding} == {1_000}
+    assert all(row["quarantined"] <= 0.01 * row["pages"] for row in colluding)
+    assert not any(row["golden_quarantined"] for row in FOUND["right_answers"])
