@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 _TOLD_S = 3600.0
 _MOST_TOLD = 1_000  # kinds of limits and tenants
 
+_UNDONE = "its event was undone while it was being accused"
+
 UNKNOWN_ANSWER = (
     "no answer of this system is on record with this question and response, over these passages, "
     "in the day before: the report is kept, and not attributed"
@@ -181,11 +183,16 @@ class EventAttributor:
                     signature=signature(signed, [*cleared, *held, *said[key in marked]]),
                 )
             )
-        with suppress(EventNotFoundError):  # nobody keeps it
-            now = store.event(event.id)
-            if now.status == "failed" or now.reporter != event.reporter:
-                return []
+        if _is_undone(store, event):
+            return []
         done = store.accuse(entries, self._policy)
+        if _is_undone(store, event):  # since then, so that `undo` has not seen what it accuses
+            mine = [one.entry.key for one in done if one.kept and one.entry.event_id == event.id]
+            for key in mine:
+                store.set_quarantine_status(
+                    key, "lapsed", said=_UNDONE, only=("proposed", "quarantined")
+                )
+            return []
         self._tell(event, done)
         return done
 
@@ -244,6 +251,14 @@ class EventAttributor:
                     "proposed and not quarantined" if kept else "not even proposed",
                     limit,
                 )
+
+
+def _is_undone(store: AuditStore, event: Event) -> bool:
+    """Return whether somebody has ended an event, or taken its reporter out of it."""
+    with suppress(EventNotFoundError):  # nobody keeps it
+        now = store.event(event.id)
+        return now.status == "failed" or now.reporter != event.reporter
+    return False
 
 
 @cache

@@ -363,6 +363,23 @@ def test_an_event_that_is_undone_while_its_texts_are_searched_for_accuses_nothin
         assert [entry.reporters for entry in mine.quarantine()] == [(None,)]
 
 
+@pytest.mark.parametrize("others", [(), ("ann",)])
+def test_what_is_undone_in_the_moment_of_accusing_is_undone(others, monkeypatch):
+    store = MemoryStore()
+    for reporter in ("mal", *others):
+        store.add_event(Event("1", QUESTION, "r", reporter=reporter))
+    event, accuse = store.claim_event(lease_s=60), store.accuse
+
+    def accused(entries, limits):
+        Decisions(store).undo(reporter="mal")
+        return accuse(entries, limits)
+
+    monkeypatch.setattr(store, "accuse", accused)
+    found = Attribution(QUESTION, "r", "listing", [Passage(FIRST[0])], [], 9, "poisoning", "so")
+    assert EventAttributor(store, policy="review").quarantine(event, found) == []
+    assert [entry.status for entry in store.quarantine()] == ["lapsed"]
+
+
 def test_a_cleared_text_is_read_once_whatever_is_accused(monkeypatch):
     read = Counter()
 
