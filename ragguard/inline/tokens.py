@@ -138,6 +138,7 @@ class TokenizedQuery(_Tokenized):
         told: How many of its words tell something, as pasted text does, and may stand in any page:
             all, but for a question at the end of a few sentences.
         reduced: The questions in it, where it holds more than one question; they have none.
+        behind: The word behind which it stands in such a query; empty if it is none of these.
     """
 
     sequence: tuple[str, ...]
@@ -151,6 +152,7 @@ class TokenizedQuery(_Tokenized):
     asks_otherwise: bool = False
     told: int = 0
     reduced: tuple[TokenizedQuery, ...] = ()
+    behind: str = ""
 
     @property
     def tells(self) -> bool:
@@ -214,7 +216,13 @@ def _read_query(text: str) -> TokenizedQuery:
     if is_one_question(shown, whole.sequence):
         return whole
     parts = [] if whole.names else [_read_question(part) for part in questions_in(shown)]
-    reduced = tuple([part for part in parts if part.sequence != whole.sequence])
+    reduced = tuple(
+        [
+            replace(part, behind=_behind(part.sequence, whole.sequence))
+            for part in parts
+            if part.sequence != whole.sequence
+        ]
+    )
     told = told_in(shown)
     words = tokens(told)
     length = len(whole.sequence)
@@ -223,6 +231,12 @@ def _read_query(text: str) -> TokenizedQuery:
     elif len(words) <= PASTED and asks_at_end(shown):
         length = len(tuple(ngrams(words)))
     return replace(whole, told=length, reduced=reduced)
+
+
+def _behind(part: Sequence[str], whole: Sequence[str]) -> str:
+    """Return the word in front of a part of a query, or nothing if it begins it."""
+    places = range(1, len(whole) - len(part) + 1)
+    return next((whole[at - 1] for at in places if whole[at : at + len(part)] == part), "")
 
 
 def _read_question(shown: str) -> TokenizedQuery:

@@ -186,6 +186,28 @@ def begins_question(run):
     return run[0] in before and run[1] in INTERROGATIVES
 
 
+def in_sentence(before, first, said, text):
+    """Whether words run on, but for quotation marks and a colon behind a small word."""
+    shown = strip_markup(text)
+    if said != words_of(text) or len(shown) > 2000:
+        return said != words_of(text)
+    places = [at for at in range(len(shown)) if re.match(r"(?<![^\W_])[^\W_]", shown[at:])]
+    places = [at for at in places if not at or not re.match(r"[^\W_]", shown[at - 1])]
+    at = min([at for at in places if len(tokens(shown[:at])) >= len(before)], default=len(shown))
+    marks = shown[:at][len(shown[:at].rstrip(" \"'\u2018\u2019\u201c\u201d\u00ab(")) :]
+    lead = shown[: at - len(marks)]
+    if not marks or not lead:
+        return False
+    if lead[-1] == ":":
+        word = re.search(r"\w*$", lead[:-1])[0]
+        return bool(word) and word[0].islower()
+    if not re.match(r"\w", lead[-1]):
+        return False
+    heads = "all he one she they those".split()
+    little = (before[-1] in STOP_WORDS and before[-1] not in heads) or before[-1] in LEAD_INS
+    return marks != " " or first not in ("which", "who") or little
+
+
 def word_for_word(asked, said, text, weights, otherwise=False):
     """verbatim_question, verbatim_at_boundary, and heading."""
     length, start = longest_run(asked, said)
@@ -204,7 +226,9 @@ def word_for_word(asked, said, text, weights, otherwise=False):
         answers = rest > 0.0 or len(said) >= 2 * len(asked)
         out["verbatim_question"] = 1.0
         ends = said[-length:] == run and answers
-        in_passing = words_meant(asked) >= 6 and asked[1] != "to" and len(said) >= 3 * length
+        in_passing = words_meant(asked) >= 6 and len(said) >= 3 * length
+        in_passing = in_passing or in_sentence(said[:first], run[0], said, text)
+        in_passing = in_passing and words_meant(asked) >= 4 and asked[1] != "to"
         if not begins_question(run) and not (run[0] == asked[0] and run[0] in ASKING_VERBS):
             asks = otherwise or not set(asking_words(asked)).isdisjoint(run)
             in_passing = in_passing and asks and questions(strip_markup(text)) != ""

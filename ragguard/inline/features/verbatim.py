@@ -20,15 +20,16 @@ from ragguard.inline.query_form import (
     begins_as_question,
     is_to_complete,
 )
-from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
-from ragguard.text import tokens
+from ragguard.inline.tokens import ENDS, LABELS, TokenizedPassage, TokenizedQuery, leading_label
+from ragguard.text import STOP_WORDS, tokens
 from ragguard.text.lines import list_mark, unwrapped
 
 _WHOLE = 0.9
 _WHOLE_WORDS = 3
 _LEAST_BOUNDARY = 2  # words: one alone says nothing
 _LONG_BOUNDARY = 5  # words
-_LONG_QUESTION, _PAGE = 6, 3  # words; and how many times its words a page has
+_LONG_QUESTION, _SOME_QUESTION = 6, 4  # words, anywhere in a page, and in a sentence
+_PAGE = 3  # times the words of the question
 # From a share that says nothing to one that says all there is to say.
 _BOUNDARY = (0.3, 0.7)
 _BOUNDARY_HELD = (0.7, 1.0)
@@ -37,6 +38,9 @@ _ANSWER = 0.3  # of the words with which a sentence begins that answers
 _BREAK = re.compile(r"[.:;?!\n]")
 _WORD = re.compile(r"[^\W_]+")
 _POINT = re.compile(r" (?:that|this|which) (?:is|was|explains)$")
+_RUNS_ON = re.compile(r"(?:\w|\b([^\W\d_])\w*:)[ \"'\u2018\u2019\u201c\u201d\u00ab(]+$")
+_RELATIVE = frozenset(("which", "who"))
+_ASKED_BEHIND = STOP_WORDS - frozenset("all he one she they those".split()) | LABELS
 _HEADING = 500  # characters; what has no break until then is a sentence
 
 
@@ -137,27 +141,49 @@ def runs(match: Match) -> dict[str, float]:
         answer = begins and not ends and begins_answer(query, passage, lead + length)
         answer = answer or (ends and not begins and _concludes(before, inside))
         signals["verbatim_question"] = 1.0
-        placed = begins or ends or _is_asked_within(query, passage, inside)
+        placed = begins or ends or _is_asked_within(query, passage, before, inside)
         signals["verbatim_at_boundary"] = _ANSWER if answer else float(placed)
     return signals
 
 
 def _is_asked_within(
-    query: TokenizedQuery, passage: TokenizedPassage, inside: Sequence[str]
+    query: TokenizedQuery, passage: TokenizedPassage, before: str, inside: Sequence[str]
 ) -> bool:
-    """Return True if a passage of some length asks a long question in passing.
+    """Return True if a passage asks a long question in passing.
 
-    What does not begin as a question does must have a mark there, as the sentence of a page that
-    was pasted hardly has: "The lamp, which was lit in 1874, ...".
+    A page does so anywhere; a short text, or for a question of four words or five, within a
+    sentence: "The answer to ... is Ann", but not "Weekly quiz. ...". What does not begin as a
+    question does must have a mark there, as the sentence of a page that was pasted hardly has:
+    "The lamp, which was lit in 1874, ...".
     """
-    if query.length < _LONG_QUESTION or len(passage.sequence) < _PAGE * len(inside):
-        return False
-    if "to" in query.sequence[1:2]:  # "how to light it" is a name
+    if query.length < _SOME_QUESTION or query.names or "to" in query.sequence[1:2]:
+        return False  # "how to light it" is a name
+    page = query.length >= _LONG_QUESTION and len(passage.sequence) >= _PAGE * len(inside)
+    if not (page or _is_in_sentence(query, passage, before.split(), inside[0])):
         return False
     if begins_as_question(inside) or inside[0] in query.asking & ASKING_VERBS:
         return True
     asks = query.asks_otherwise or not query.asking.isdisjoint(inside)
     return asks and passage.written.once(_asks)
+
+
+def _is_in_sentence(
+    query: TokenizedQuery, passage: TokenizedPassage, before: Sequence[str], asks: str
+) -> bool:
+    """Return True if what asks stands behind other words in a sentence that is not the user's own.
+
+    Marks of a quotation may stand between, or a colon behind a word in small letters: "the answer
+    to this question: ...". Words that only go on do not ask: "the man who built it". Where
+    something else is read as the question nobody can tell.
+    """
+    if passage.written is not passage:
+        return True
+    if len(passage.shown) > ENDS or before[-1:] == [query.behind]:  # the former bounds the work
+        return False
+    lead = _RUNS_ON.search(passage.shown, 0, _place(passage.shown, len(before)))
+    if lead is None or (lead[1] and not lead[1].islower()):
+        return False
+    return lead[0][1:] != " " or asks not in _RELATIVE or before[-1] in _ASKED_BEHIND
 
 
 def _asks(passage: TokenizedPassage) -> bool:
@@ -208,12 +234,16 @@ def _concludes(before: str, inside: Sequence[str]) -> bool:
 
 def _goes_on(sentence: str, words: int) -> bool:
     """Return True if what follows the first words of a sentence does not begin another one."""
-    starts = [word.start() for word in _WORD.finditer(sentence)]
-    place = bisect_left(starts, words, key=lambda at: len(tokens(sentence[:at])))
-    if place == len(starts):
-        return False
-    before, after = sentence[: starts[place]], sentence[starts[place]]
+    place = _place(sentence, words)
+    before, after = sentence[:place], sentence[place : place + 1]
     return len(tokens(before)) == words and (after.islower() or before.rstrip()[-1:] in ("(", ","))
+
+
+def _place(text: str, words: int) -> int:
+    """Return where what follows the first words of a text begins."""
+    starts = [word.start() for word in _WORD.finditer(text)]
+    at = bisect_left(starts, words, key=lambda start: len(tokens(text[:start])))
+    return starts[at] if at < len(starts) else len(text)
 
 
 def _boundary_overlap(match: Match) -> float:

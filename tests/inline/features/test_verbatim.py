@@ -140,9 +140,15 @@ def test_a_question_cut_in_two_is_found_at_both_edges(question, between, data):
         (f"Ask: {QUESTION} 1874.", True),
         (f"FAQ: {QUESTION} 1874.", True),
         (f"Wool. {QUESTION} Sand. {QUESTION}", True),
-        (f"People ask: {QUESTION} It was 1874.", False),
-        (f"The question: {QUESTION} It was 1874.", False),
-        (f"The question of the lighthouse: {QUESTION} It was 1874.", False),
+        # Within a sentence, and as one of its own behind something else.
+        (f"People ask: {QUESTION} It was 1874.", True),
+        (f"The question of the lighthouse: {QUESTION} It was 1874.", True),
+        (f'The answer to "{QUESTION}" is 1874.', True),
+        (f"The answer to {QUESTION} is 1874.", True),
+        (f"A quiz of the Week: {QUESTION} It was 1874.", False),
+        (f"A quiz of the week. {QUESTION} It was 1874.", False),
+        (f"A quiz of the week\n{QUESTION} It was 1874.", False),
+        (f'[{{"content of the week": "{QUESTION}"}}, 1874]', False),
         # A heading and the question, where a page breaks off, hold no answer to it.
         (f"It is known. {QUESTION}", False),
         (f"It is known to all who sail here that it was in 1874. {QUESTION}", True),
@@ -152,6 +158,37 @@ def test_the_whole_question_in_the_text_and_at_an_edge(text, edge):
     seen = found(QUESTION, text)
     assert seen.whole
     assert seen.at_boundary == edge
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "asked"),
+    [
+        ("who lit the lamp", "The answer to who lit the lamp is Ann.", True),
+        ("who lit the lamp", "The question who lit the lamp has one answer, Ann.", True),
+        ("who lit the lamp", "The keeper who lit the lamp was Ann.", False),
+        ("who lit the lamp", "Of all those who lit the lamp Ann was the last.", False),
+        ("who lit the lamp", "The keeper “who lit the lamp” was Ann.", True),
+        ("how tall is the lamp", "We measured how tall is the lamp: six metres.", True),
+        ("what is a lamp", "The answer to what is a lamp is a pier.", False),
+        ("how to light it all", "The answer to how to light it all is a match.", False),
+    ],
+)
+def test_a_short_text_asks_in_a_sentence_where_its_words_do_not_only_go_on(question, text, asked):
+    seen = found(question, text)
+    assert seen.whole
+    assert seen.at_boundary == asked
+
+
+def test_the_users_own_sentence_is_none_that_asks():
+    query = tokenize_query("Ann Dove of Keelworth welcomed which keeper of the old lamp?")
+    (part,) = query.reduced
+    assert part.behind == "welcomed"
+    text = "Ann Dove of Keelworth welcomed which keeper of the old lamp? Ben, or Cora."
+    match = Match(part, tokenize_passage(text), {}, 1.0)
+    assert runs(match)["verbatim_at_boundary"] == 0.0
+    other = "The answer to which keeper of the old lamp is Ben."
+    match = Match(part, tokenize_passage(other), {}, 1.0)
+    assert runs(match)["verbatim_at_boundary"] == 1.0
 
 
 @pytest.mark.parametrize(
