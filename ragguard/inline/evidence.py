@@ -18,7 +18,7 @@ from ragguard.inline.decision import Scored
 from ragguard.inline.features import signals_in_time
 from ragguard.inline.features.verbatim import is_whole, longest_run
 from ragguard.inline.normalize.frame import without_labels
-from ragguard.inline.page_form import repeats_as_expected
+from ragguard.inline.page_form import ASKING, repeats_as_expected
 from ragguard.inline.scoring import nonconformity, repeating, suspicions
 from ragguard.inline.tokens import (
     ENDS,
@@ -30,6 +30,7 @@ from ragguard.inline.tokens import (
     tokenize_query,
 )
 from ragguard.passage import Passage
+from ragguard.text import STOP_WORDS
 
 _PASTED = 20  # words in a row, beyond those of a question
 _LEAST_ASKED = 4  # words of a part of a question that is one by itself
@@ -106,8 +107,8 @@ def _quoted_part(
             run, start = longest_run(asked, one)
             length = max(length, run if start == 0 else 0)
     part = asked[:length]
-    if length < _LEAST_ASKED or is_whole(length, query):
-        return []
+    if length < _LEAST_ASKED or is_whole(length, query) or part[-1] in STOP_WORDS:
+        return []  # the last as of "what is the price of", which is asked of anything
     around = [word for word in query.content if word not in part]
     held = [word for word in around if any(word in one.distinct for one in passages)]
     return [tokenize_query(" ".join(part))] if 2 * len(held) <= len(around) else []
@@ -141,10 +142,14 @@ def _evidence(
     budget: Budget,
     whole: TokenizedQuery | None = None,
 ) -> _Evidence:
-    passages = without_labels(query, passages)
+    shown, passages = passages, without_labels(query, passages)
     signals, late = signals_in_time(query, passages, k, budget)
     rows = repeating(signals)
     expected = repeats_as_expected(query, passages, rows, k) if rows else None
+    if rows and shown is not passages:
+        # What all pages begin with may lead to a question: "In this article we explain who ...".
+        asked = repeats_as_expected(query, shown, rows, k, forms=ASKING)
+        expected = asked if expected is None else expected if asked is None else expected | asked
     if whole is not None and rows:
         # What a passage repeats far beyond a question of a query was pasted from it.
         least = len(query.sequence) + _PASTED

@@ -30,7 +30,7 @@ since of a page that was cut in pieces the first alone has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -88,7 +88,8 @@ _FORMS: Mapping[str, _Form] = {
     **_OF_TEXTS,
     **{f"{form} within": one for form, one in _OF_TEXTS.items()},
 }
-_ASKING = ("question", "embedded")  # forms that the same words have but once
+ASKING = ("question", "embedded")
+"""What a page asks; the same words count but once."""
 
 
 def _shown(passage: TokenizedPassage) -> str:
@@ -106,12 +107,16 @@ def parts(passage: TokenizedPassage) -> dict[str, str]:
 
 
 def repeats_as_expected(
-    query: TokenizedQuery, passages: Sequence[TokenizedPassage], rows: Sequence[int], k: int
+    query: TokenizedQuery,
+    passages: Sequence[TokenizedPassage],
+    rows: Sequence[int],
+    k: int,
+    forms: Collection[str] = _FORMS,
 ) -> NDArray[np.bool_] | None:
     """Return which passages repeat no more than honest ones do for such a query; None if none does.
 
     A bool array of shape (k,), of the first k passages, of which `rows` repeat something of the
-    query. The first 50 of all are the company.
+    query. The first 50 of all are the company, and `forms` what is looked at.
     """
     expected = np.zeros(k, dtype=np.bool_)
     if query.tells:
@@ -131,7 +136,8 @@ def repeats_as_expected(
             found[row] = {**found[row], "run-in": start}
     asks = not query.names  # other pages hold a name as well
     weights: dict[str, float] = {}
-    for name, form in _FORMS.items():
+    for name in forms:
+        form = _FORMS[name]
         texts = {row: one[name] for row, one in found.items() if name in one}
         repeating = [row for row in rows if row in texts]
         few = asks and sum(row < size for row in texts) < LEAST
@@ -151,7 +157,7 @@ def repeats_as_expected(
         }
         for row in repeating:
             company = [text for other, text in others.items() if other != row]
-            if name in _ASKING:
+            if name in ASKING:
                 company = list(set(company))
             enough = len(company) >= max(LEAST, form.usual * (size - (row < size)))
             enough = enough or (query.names and size <= LEAST)

@@ -29,9 +29,10 @@ _WORD = re.compile(r"\w")
 _WORDS = re.compile(r"(\w+(?:[-'\u2019.&]\w+)*)([^\w\s]*[.!?:;](?=[\s\[]))?")
 _FIELD = re.compile(r"""[\W_]*[^\W_]\w*["']?: *["']?""")  # its name
 _FIELD_END = re.compile(r"""[.:!;|,"][,"']{0,3}\s|\n""")
-_BREAK = re.compile(
-    rf"""\n|\t|(?<=[ ])[-\u2013\u2014|](?=[ ])|(?:[.!:]|{QUESTION_MARK.pattern})["']?(?:\s|$)|,["']
-    |[\u0964\u3002\uff01\uff1f]""",
+_BREAK = re.compile(  # where a sentence or line ends, in quotation marks or a link as well
+    rf"""\n|\t|(?<=[ ])[-\u2013\u2014|](?=[ ])|,["']|[\u0964\u3002\uff01\uff1f]
+    |(?:[.!:]|{QUESTION_MARK.pattern})["')\]]{{0,2}}(?:\s|$|(?=[,}}\]|(]))
+    |/(?=[^\W_]+(?:[-_][^\W_]+){{2}})""",  # the last step of a path
     re.VERBOSE,
 )
 # A question within a sentence. Most words that ask begin relative clauses as well.
@@ -40,7 +41,9 @@ _EMBEDDED = re.compile(
     |\b(?:about|(?:un)?clear|(?:answer|ask|consider|cover|decid|describ|determin|discuss|establish|
     examin|explain|explor|investigat|show|tell|wonder)(?:e?[ds]?|ing)|(?:find|found|sets?)[ ]out|
     kn[eo]w|question[ ]of|told|underst(?:an|oo)d)[ ]
-    (?:{"|".join(sorted(INTERROGATIVES))})\b[^.!?\n]*+(?!\?)""",
+    (?:{"|".join(sorted(INTERROGATIVES))})\b[^.!?\n]*+(?!\?)
+    |(?<=["\u201c'])(?:{"|".join(sorted(INTERROGATIVES | ASKING_VERBS))})\b
+    [^."\u201d!?\n]{{8,120}}(?=["\u201d'])""",
     re.IGNORECASE | re.VERBOSE,
 )
 _STATED = re.compile(r"[.!]\s*$")

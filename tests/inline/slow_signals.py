@@ -440,10 +440,14 @@ def parts_of_shown(shown):
         if shown[at] == "\n":
             breaks.append(at + 1)
         elif shown[at] in ".!:" + marks:
-            quote = shown[at + 1 : at + 2] in ('"', "'")
-            after = shown[at + 1 + quote : at + 2 + quote]
-            if after == "" or after.isspace():
-                breaks.append(at + 1 + quote + len(after))
+            closing = len(re.match(r"""["')\]]{0,2}""", shown[at + 1 :])[0])
+            for size in range(closing, -1, -1):
+                after = shown[at + 1 + size : at + 2 + size]
+                if after == "" or after.isspace() or after in ",}]|(":
+                    breaks.append(at + 1 + size + after.isspace())
+                    break
+        elif shown[at] == "/" and re.match(r"([^\W_]+[-_]){2}[^\W_]", shown[at + 1 :]):
+            breaks.append(at + 1)
         elif shown[at] == "," and shown[at + 1 : at + 2] in ('"', "'"):
             breaks.append(at + 2)
         elif shown[at] == "\t" or shown[max(0, at - 1) : at + 2] in PARTED:
@@ -563,8 +567,17 @@ def embedded_in(shown):
     found, at = [], 0
     for word in re.finditer(r"\w+", shown):
         asking = word.group().lower()
+        if word.start() < at:
+            continue
+        quoted = re.match(r"[^.\"\u201d!?\n]*", shown[word.end() :])[0]
+        closed = shown[word.end() + len(quoted) :][:1] in ('"', "\u201d")
+        opened = shown[: word.start()][-1:] in ('"', "'", "\u201c")
+        if asking in ASKING and opened and closed and 8 <= len(quoted) <= 120:
+            at = word.end() + len(quoted)
+            found.append(shown[word.start() : at])
+            continue
         end = re.search(r"[.!?\n]|\Z", shown[word.start() :]).start() + word.start()
-        if word.start() < at or shown[end : end + 1] == "?":
+        if shown[end : end + 1] == "?":
             continue
         before = shown[: word.start()]
         said = re.findall(r"[^\W_]+|[\W_]", before.lower())

@@ -75,6 +75,12 @@ def expected(query, texts, rows=None, k=None):
         ("How it was lit. Why: how it burns.", "embedded", None),
         ("word " * 20 + "Ann asked who lit it.", "question", None),
         ("The man who lit it asked for it.", "question", None),
+        ("[Who lit it?](/lit) Ann. [Is it red?](/red)", "question", "[Who lit it?] [Is it red?]"),
+        ('["Who lit it?","Is it red?"]', "question", '["Who lit it?" Is it red?"]'),
+        ("| Who lit it?| Ann |", "question", "| Who lit it?"),
+        ("path: /faq/who-lit-it\nAnn", "question", "who-lit-it\n"),
+        ('If you typed "who lit the lamp" here', "embedded", "who lit the lamp"),
+        ('If you typed "the lamp is lit" here', "embedded", None),
         ('7,"who lit the lamp","Ann",1874', "question", 'who lit the lamp","'),
         ("Lamps: each has a wick.", "heading", "Lamps: "),
         ("Fill the tank A funnel will do.", "heading", None),
@@ -137,12 +143,13 @@ def test_a_part_by_hand(text, form, part):
 
 
 @given(
-    st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_-|\t"), max_size=60)
+    st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_-|\t/)],("), max_size=60)
     | st.lists(
         st.sampled_from(
             [
                 *chain(*WORDS),
                 *("\n", ". ", "? ", "x_y", ',"', "asked", "about", "-", "\t", "[1]", "2.", "..."),
+                *('"who', '"is the', 'lamp"', "?](", '?","', "/a-b-c", "/who-lit_it"),
                 *"find out question of whether why, how? explained _ask what. where".split(),
             ]
         )
