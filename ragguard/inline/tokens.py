@@ -10,7 +10,14 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
-from ragguard.inline.query_form import INTERROGATIVES, OPENING, asks_otherwise, names, tells
+from ragguard.inline.query_form import (
+    INTERROGATIVES,
+    OPENING,
+    asks_otherwise,
+    has_question_mark,
+    names,
+    tells,
+)
 from ragguard.inline.query_reduction import (
     PASTED,
     as_typed,
@@ -133,6 +140,7 @@ class TokenizedQuery(_Tokenized):
             begins with; empty if it is no question.
         asks_otherwise: True if it is a question by its mark, or an interrogative of another script,
             and has no such word.
+        marked: True if it has a question mark.
         names: True if it only names something (`ragguard.inline.query_form`).
         length: How many words it has; n-grams count as parts of one.
         told: How many of its words tell something, as pasted text does, and may stand in any page:
@@ -150,6 +158,7 @@ class TokenizedQuery(_Tokenized):
     names: bool
     length: float
     asks_otherwise: bool = False
+    marked: bool = False
     told: int = 0
     reduced: tuple[TokenizedQuery, ...] = ()
     behind: str = ""
@@ -216,13 +225,7 @@ def _read_query(text: str) -> TokenizedQuery:
     if is_one_question(shown, whole.sequence):
         return whole
     parts = [] if whole.names else [_read_question(part) for part in questions_in(shown)]
-    reduced = tuple(
-        [
-            replace(part, behind=_behind(part.sequence, whole.sequence))
-            for part in parts
-            if part.sequence != whole.sequence
-        ]
-    )
+    reduced = tuple([_within(whole, part) for part in parts if part.sequence != whole.sequence])
     told = told_in(shown)
     words = tokens(told)
     length = len(whole.sequence)
@@ -233,10 +236,11 @@ def _read_query(text: str) -> TokenizedQuery:
     return replace(whole, told=length, reduced=reduced)
 
 
-def _behind(part: Sequence[str], whole: Sequence[str]) -> str:
-    """Return the word in front of a part of a query, or nothing if it begins it."""
-    places = range(1, len(whole) - len(part) + 1)
-    return next((whole[at - 1] for at in places if whole[at : at + len(part)] == part), "")
+def _within(whole: TokenizedQuery, part: TokenizedQuery) -> TokenizedQuery:
+    """Return a part of a query with the word behind which it stands there."""
+    asked, own = whole.sequence, part.sequence
+    places = [at for at in range(1, len(asked)) if asked[at : at + len(own)] == own]
+    return replace(part, behind=asked[places[0] - 1]) if places else part
 
 
 def _read_question(shown: str) -> TokenizedQuery:
@@ -254,8 +258,9 @@ def _read_question(shown: str) -> TokenizedQuery:
     named = names(shown, sequence)
     distinct, length = frozenset(sequence), words_meant(sequence)
     otherwise = not (asking or named) and asks_otherwise(shown)
+    marked = has_question_mark(shown)
     return TokenizedQuery(
-        sequence, distinct, content, pairs, parted, asking, named, length, otherwise
+        sequence, distinct, content, pairs, parted, asking, named, length, otherwise, marked
     )
 
 

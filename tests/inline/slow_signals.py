@@ -186,29 +186,33 @@ def begins_question(run):
     return run[0] in before and run[1] in INTERROGATIVES
 
 
-def in_sentence(before, first, said, text):
-    """Whether words run on, but for quotation marks and a colon behind a small word."""
+def led_to(before, first, said, text):
+    """Whether what stands in front of the question is no title, label, list or clause's head."""
     shown = strip_markup(text)
     if said != words_of(text) or len(shown) > 2000:
         return said != words_of(text)
-    places = [at for at in range(len(shown)) if re.match(r"(?<![^\W_])[^\W_]", shown[at:])]
-    places = [at for at in places if not at or not re.match(r"[^\W_]", shown[at - 1])]
-    at = min([at for at in places if len(tokens(shown[:at])) >= len(before)], default=len(shown))
-    marks = shown[:at][len(shown[:at].rstrip(" \"'\u2018\u2019\u201c\u201d\u00ab(")) :]
+    starts = [at for at in range(len(shown)) if re.match(r"[^\W_]", shown[at])]
+    starts = [at for at in starts if not at or not re.match(r"[^\W_]", shown[at - 1])]
+    at = min([at for at in starts if len(tokens(shown[:at])) >= len(before)], default=len(shown))
+    marks = re.search(r"[ \t\"'\u2018\u2019\u201c\u201d\u00ab(]*\Z", shown[:at])[0]
     lead = shown[: at - len(marks)]
-    if not marks or not lead:
+    last = lead[-1:]
+    if last == "\n":
         return False
-    if lead[-1] == ":":
-        word = re.search(r"\w*$", lead[:-1])[0]
-        return bool(word) and word[0].islower()
-    if not re.match(r"\w", lead[-1]):
+    if last and last in ".!\u3002":
+        return len(before) <= 2 or "?" in lead
+    if last == ":":
+        label = re.search(r"[^.!?\n]*\Z", lead)[0].split()
+        return lead[-2:-1].isalnum() and (len(label) <= 3 or label[-1][0].islower())
+    if last and (last in "[{|" or lead[-2:] in ('",', "',")):
         return False
+    if marks != " " or first not in ("which", "who") or not last.isalnum():
+        return True
     heads = "all he one she they those".split()
-    little = (before[-1] in STOP_WORDS and before[-1] not in heads) or before[-1] in LEAD_INS
-    return marks != " " or first not in ("which", "who") or little
+    return (before[-1] in STOP_WORDS and before[-1] not in heads) or before[-1] in LEAD_INS
 
 
-def word_for_word(asked, said, text, weights, otherwise=False):
+def word_for_word(asked, said, text, weights, otherwise=False, marked=False, named=False):
     """verbatim_question, verbatim_at_boundary, and heading."""
     length, start = longest_run(asked, said)
     out = {
@@ -227,11 +231,12 @@ def word_for_word(asked, said, text, weights, otherwise=False):
         out["verbatim_question"] = 1.0
         ends = said[-length:] == run and answers
         in_passing = words_meant(asked) >= 6 and len(said) >= 3 * length
-        in_passing = in_passing or in_sentence(said[:first], run[0], said, text)
-        in_passing = in_passing and words_meant(asked) >= 4 and asked[1] != "to"
+        in_passing = in_passing or led_to(said[:first], run[0], said, text)
+        in_passing = in_passing and words_meant(asked) >= 4 and asked[1] != "to" and not named
         if not begins_question(run) and not (run[0] == asked[0] and run[0] in ASKING_VERBS):
-            asks = otherwise or not set(asking_words(asked)).isdisjoint(run)
-            in_passing = in_passing and asks and questions(strip_markup(text)) != ""
+            words = not set(asking_words(asked)).isdisjoint(run)
+            there = questions(strip_markup(text)) != ""
+            in_passing = in_passing and ((words and marked) or ((words or otherwise) and there))
         out["verbatim_at_boundary"] = float(leads or ends or in_passing)
         if (
             not ends
@@ -754,8 +759,9 @@ def own_signals(query, texts, k):
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch
             continue
-        otherwise = tokenize_query(query).asks_otherwise
-        own.update(word_for_word(asked, said, shown, weights, otherwise))
+        read = tokenize_query(query)
+        how = read.asks_otherwise, read.marked, read.names
+        own.update(word_for_word(asked, said, shown, weights, *how))
         own["window_density"] = by_length * window_density(asked, said, weights)
         strewn = above(wording, 0.6 if english else 0.8)
         own["inserted_words"] = by_strewn * strewn * inserted_share(asked, said)

@@ -28,7 +28,7 @@ _WHOLE = 0.9
 _WHOLE_WORDS = 3
 _LEAST_BOUNDARY = 2  # words: one alone says nothing
 _LONG_BOUNDARY = 5  # words
-_LONG_QUESTION, _SOME_QUESTION = 6, 4  # words, anywhere in a page, and in a sentence
+_LONG_QUESTION, _SOME_QUESTION = 6, 4  # words, anywhere in a page, and in a short text
 _PAGE = 3  # times the words of the question
 # From a share that says nothing to one that says all there is to say.
 _BOUNDARY = (0.3, 0.7)
@@ -38,7 +38,10 @@ _ANSWER = 0.3  # of the words with which a sentence begins that answers
 _BREAK = re.compile(r"[.:;?!\n]")
 _WORD = re.compile(r"[^\W_]+")
 _POINT = re.compile(r" (?:that|this|which) (?:is|was|explains)$")
-_RUNS_ON = re.compile(r"(?:\w|\b([^\W\d_])\w*:)[ \"'\u2018\u2019\u201c\u201d\u00ab(]+$")
+_TITLE = 3  # words, of one that stands in front of a question
+_OPENING = " \t\"'\u2018\u2019\u201c\u201d\u00ab("
+_STOPPED = (".", "!", "\n", "\u3002")
+_IN_LISTS = ("[", "{", "|", '",', "',")
 _RELATIVE = frozenset(("which", "who"))
 _ASKED_BEHIND = STOP_WORDS - frozenset("all he one she they those".split()) | LABELS
 _HEADING = 500  # characters; what has no break until then is a sentence
@@ -151,39 +154,48 @@ def _is_asked_within(
 ) -> bool:
     """Return True if a passage asks a long question in passing.
 
-    A page does so anywhere; a short text, or for a question of four words or five, within a
-    sentence: "The answer to ... is Ann", but not "Weekly quiz. ...". What does not begin as a
-    question does must have a mark there, as the sentence of a page that was pasted hardly has:
-    "The lamp, which was lit in 1874, ...".
+    A page does so anywhere; a short text, or for a question of four words or five, behind what is
+    no title: "The answer to ... is Ann", but not "Weekly news quiz. ...". What does not begin as a
+    question does must have a mark there, or in the query, as the sentence of a page that was pasted
+    hardly has: "The lamp, which was lit in 1874, ...".
     """
     if query.length < _SOME_QUESTION or query.names or "to" in query.sequence[1:2]:
         return False  # "how to light it" is a name
     page = query.length >= _LONG_QUESTION and len(passage.sequence) >= _PAGE * len(inside)
-    if not (page or _is_in_sentence(query, passage, before.split(), inside[0])):
+    if not (page or _is_led_to(query, passage, before.split(), inside[0])):
         return False
-    if begins_as_question(inside) or inside[0] in query.asking & ASKING_VERBS:
+    asks = not query.asking.isdisjoint(inside)
+    begins = begins_as_question(inside) or inside[0] in query.asking & ASKING_VERBS
+    if begins or (asks and query.marked):
         return True
-    asks = query.asks_otherwise or not query.asking.isdisjoint(inside)
-    return asks and passage.written.once(_asks)
+    return (asks or query.asks_otherwise) and passage.written.once(_asks)
 
 
-def _is_in_sentence(
+def _is_led_to(
     query: TokenizedQuery, passage: TokenizedPassage, before: Sequence[str], asks: str
 ) -> bool:
-    """Return True if what asks stands behind other words in a sentence that is not the user's own.
+    """Return True if what asks stands behind other words that are no title or label of records.
 
-    Marks of a quotation may stand between, or a colon behind a word in small letters: "the answer
-    to this question: ...". Words that only go on do not ask: "the man who built it". Where
-    something else is read as the question nobody can tell.
+    A title has a line of its own, or ends with a stop behind three words or more and asks nothing;
+    with a colon it has four words or more, the last with a capital. Words that only go on do not
+    ask, "the man who built it", nor does the user's own sentence. Where something else is read as
+    the question nobody can tell.
     """
     if passage.written is not passage:
         return True
     if len(passage.shown) > ENDS or before[-1:] == [query.behind]:  # the former bounds the work
         return False
-    lead = _RUNS_ON.search(passage.shown, 0, _place(passage.shown, len(before)))
-    if lead is None or (lead[1] and not lead[1].islower()):
+    text = passage.shown[: _place(passage.shown, len(before))]
+    lead = text.rstrip(_OPENING)
+    if lead[-1:] in _STOPPED:
+        return lead[-1:] != "\n" and (len(before) < _TITLE or "?" in lead)
+    if lead[-1:] == ":":
+        label = re.split(r"[.!?\n]", lead)[-1].split()
+        return lead[-2:-1].isalnum() and (len(label) <= _TITLE or label[-1][0].islower())
+    if lead.endswith(_IN_LISTS):
         return False
-    return lead[0][1:] != " " or asks not in _RELATIVE or before[-1] in _ASKED_BEHIND
+    goes_on = text[len(lead) :] == " " and lead[-1:].isalnum() and asks in _RELATIVE
+    return not goes_on or before[-1] in _ASKED_BEHIND
 
 
 def _asks(passage: TokenizedPassage) -> bool:

@@ -140,15 +140,22 @@ def test_a_question_cut_in_two_is_found_at_both_edges(question, between, data):
         (f"Ask: {QUESTION} 1874.", True),
         (f"FAQ: {QUESTION} 1874.", True),
         (f"Wool. {QUESTION} Sand. {QUESTION}", True),
-        # Within a sentence, and as one of its own behind something else.
+        # Within a sentence, behind a label, and behind a title of its own.
         (f"People ask: {QUESTION} It was 1874.", True),
         (f"The question of the lighthouse: {QUESTION} It was 1874.", True),
         (f'The answer to "{QUESTION}" is 1874.', True),
         (f"The answer to {QUESTION} is 1874.", True),
+        (f"Trivia: {QUESTION} Answer: 1874.", True),
+        (f"Footnote 12. {QUESTION} It was 1874 (corrected).", True),
+        (f"What is the sea? Salt. {QUESTION} It was 1874.", True),
+        (f"So, class, {QUESTION} It was 1874.", True),
+        (f"A log: query={QUESTION}, answer=1874", True),
         (f"A quiz of the Week: {QUESTION} It was 1874.", False),
         (f"A quiz of the week. {QUESTION} It was 1874.", False),
         (f"A quiz of the week\n{QUESTION} It was 1874.", False),
+        (f"Wool\n{QUESTION}\nIt was 1874.", False),
         (f'[{{"content of the week": "{QUESTION}"}}, 1874]', False),
+        (f'of the week ["Is it red?", "{QUESTION}", 1874]', False),
         # A heading and the question, where a page breaks off, hold no answer to it.
         (f"It is known. {QUESTION}", False),
         (f"It is known to all who sail here that it was in 1874. {QUESTION}", True),
