@@ -190,7 +190,7 @@ def led_to(before, first, said, text):
     """Whether what stands in front of the question is no title, label, list or clause's head."""
     shown = strip_markup(text)
     if said != words_of(text) or len(shown) > 2000:
-        return said != words_of(text)
+        return said != words_of(text) or len(shown) > 20 * len(said)
     starts = [at for at in range(len(shown)) if re.match(r"[^\W_]", shown[at])]
     starts = [at for at in starts if not at or not re.match(r"[^\W_]", shown[at - 1])]
     at = min([at for at in starts if len(tokens(shown[:at])) >= len(before)], default=len(shown))

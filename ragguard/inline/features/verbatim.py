@@ -38,6 +38,7 @@ _ANSWER = 0.3  # of the words with which a sentence begins that answers
 _BREAK = re.compile(r"[.:;?!\n]")
 _WORD = re.compile(r"[^\W_]+")
 _POINT = re.compile(r" (?:that|this|which) (?:is|was|explains)$")
+_PADDED = 20  # characters for each word
 _TITLE = 3  # words, of one that stands in front of a question
 _OPENING = " \t\"'\u2018\u2019\u201c\u201d\u00ab("
 _STOPPED = (".", "!", "\n", "\u3002")
@@ -183,8 +184,10 @@ def _is_led_to(
     """
     if passage.written is not passage:
         return True
-    if len(passage.shown) > ENDS or before[-1:] == [query.behind]:  # the former bounds the work
+    if before[-1:] == [query.behind]:
         return False
+    if len(passage.shown) > ENDS:  # the work is bounded, and what is padded is no page
+        return len(passage.shown) > _PADDED * len(passage.sequence)
     text = passage.shown[: _place(passage.shown, len(before))]
     lead = text.rstrip(_OPENING)
     if lead[-1:] in _STOPPED:

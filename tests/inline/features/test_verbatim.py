@@ -178,6 +178,13 @@ def test_the_whole_question_in_the_text_and_at_an_edge(text, edge):
         ("how tall is the lamp", "We measured how tall is the lamp: six metres.", True),
         ("what is a lamp", "The answer to what is a lamp is a pier.", False),
         ("how to light it all", "The answer to how to light it all is a match.", False),
+        # Spaces make no page of it.
+        (
+            "how tall is the lamp",
+            f"We measured how tall is the lamp: six{' ' * 2_000} metres.",
+            True,
+        ),
+        ("how tall is the lamp", f"Ann measured how tall is the lamp. {'Wool. ' * 400}", False),
     ],
 )
 def test_a_short_text_asks_in_a_sentence_where_its_words_do_not_only_go_on(question, text, asked):
