@@ -186,7 +186,7 @@ def begins_question(run):
     return run[0] in before and run[1] in INTERROGATIVES
 
 
-def led_to(before, first, said, text):
+def led_to(before, first, second, said, text):
     """Whether what stands in front of the question is no title, label, list or clause's head."""
     shown = strip_markup(text)
     if said != words_of(text) or len(shown) > 2000:
@@ -206,7 +206,9 @@ def led_to(before, first, said, text):
         return lead[-2:-1].isalnum() and (len(label) <= 3 or label[-1][0].islower())
     if last and (last in "[{|" or lead[-2:] in ('",', "',")):
         return False
-    if marks != " " or first not in ("which", "who") or not last.isalnum():
+    clause = first in ("which", "who", "whom", "whose", *ASKING_VERBS)
+    clause = clause or second in ("whom", "whose")
+    if marks[-1:] != " " or not clause or not (last.isalnum() or last == ","):
         return True
     heads = "all he one she they those".split()
     return (before[-1] in STOP_WORDS and before[-1] not in heads) or before[-1] in LEAD_INS
@@ -231,7 +233,7 @@ def word_for_word(asked, said, text, weights, otherwise=False, marked=False, nam
         out["verbatim_question"] = 1.0
         ends = said[-length:] == run and answers
         in_passing = words_meant(asked) >= 6 and len(said) >= 3 * length
-        in_passing = in_passing or led_to(said[:first], run[0], said, text)
+        in_passing = in_passing or led_to(said[:first], *run[:2], said, text)
         in_passing = in_passing and words_meant(asked) >= 4 and asked[1] != "to" and not named
         if not begins_question(run) and not (run[0] == asked[0] and run[0] in ASKING_VERBS):
             words = not set(asking_words(asked)).isdisjoint(run)

@@ -43,7 +43,7 @@ _TITLE = 3  # words, of one that stands in front of a question
 _OPENING = " \t\"'\u2018\u2019\u201c\u201d\u00ab("
 _STOPPED = (".", "!", "\n", "\u3002")
 _IN_LISTS = ("[", "{", "|", '",', "',")
-_RELATIVE = frozenset(("which", "who"))
+_RELATIVE = frozenset("which who whom whose".split())
 _ASKED_BEHIND = STOP_WORDS - frozenset("all he one she they those".split()) | LABELS
 _HEADING = 500  # characters; what has no break until then is a sentence
 
@@ -163,7 +163,7 @@ def _is_asked_within(
     if query.length < _SOME_QUESTION or query.names or "to" in query.sequence[1:2]:
         return False  # "how to light it" is a name
     page = query.length >= _LONG_QUESTION and len(passage.sequence) >= _PAGE * len(inside)
-    if not (page or _is_led_to(query, passage, before.split(), inside[0])):
+    if not (page or _is_led_to(query, passage, before.split(), inside)):
         return False
     asks = not query.asking.isdisjoint(inside)
     begins = begins_as_question(inside) or inside[0] in query.asking & ASKING_VERBS
@@ -173,14 +173,17 @@ def _is_asked_within(
 
 
 def _is_led_to(
-    query: TokenizedQuery, passage: TokenizedPassage, before: Sequence[str], asks: str
+    query: TokenizedQuery,
+    passage: TokenizedPassage,
+    before: Sequence[str],
+    inside: Sequence[str],
 ) -> bool:
     """Return True if what asks stands behind other words that are no title or label of records.
 
     A title has a line of its own, or ends with a stop behind three words or more and asks nothing;
     with a colon it has four words or more, the last with a capital. Words that only go on do not
-    ask, "the man who built it", nor does the user's own sentence. Where something else is read as
-    the question nobody can tell.
+    ask ("the man who built it", "it was built by"), nor does the user's own sentence. Where
+    something else is read as the question nobody can tell.
     """
     if passage.written is not passage:
         return True
@@ -197,8 +200,13 @@ def _is_led_to(
         return lead[-2:-1].isalnum() and (len(label) <= _TITLE or label[-1][0].islower())
     if lead.endswith(_IN_LISTS):
         return False
-    goes_on = text[len(lead) :] == " " and lead[-1:].isalnum() and asks in _RELATIVE
-    return not goes_on or before[-1] in _ASKED_BEHIND
+    goes_on = text.endswith(" ") and (lead[-1:].isalnum() or lead[-1:] == ",")
+    return not (goes_on and _may_be_clause(inside)) or before[-1] in _ASKED_BEHIND
+
+
+def _may_be_clause(words: Sequence[str]) -> bool:
+    """Return True if words that ask may go on with a sentence: "who lit it", "on whose pier"."""
+    return words[0] in _RELATIVE | ASKING_VERBS or words[1] in ("whom", "whose")
 
 
 def _asks(passage: TokenizedPassage) -> bool:
