@@ -188,7 +188,7 @@ def begins_question(run):
 
 def led_to(before, first, second, said, text):
     """Whether what stands in front of the question is no title, label, list or clause's head."""
-    shown = strip_markup(text)
+    shown = strip_markup(text).replace("\u00a0", " ")
     if said != words_of(text) or len(shown) > 2000:
         return said != words_of(text) or len(shown) > 20 * len(said)
     starts = [at for at in range(len(shown)) if re.match(r"[^\W_]", shown[at])]
@@ -199,7 +199,7 @@ def led_to(before, first, second, said, text):
     last = lead[-1:]
     if last == "\n":
         return False
-    if last and last in ".!\u3002":
+    if last and last in ".!\u3002-\u2013\u2014":
         return len(before) <= 2 or "?" in lead
     if last == ":":
         label = re.search(r"[^.!?\n]*\Z", lead)[0].split()
@@ -208,7 +208,8 @@ def led_to(before, first, second, said, text):
         return False
     clause = first in ("which", "who", "whom", "whose", *ASKING_VERBS)
     clause = clause or second in ("whom", "whose")
-    if marks[-1:] != " " or not clause or not (last.isalnum() or last == ","):
+    titled = last.isalnum() and shown[at : at + 1].isupper()
+    if marks[-1:] != " " or not (titled or (clause and (last.isalnum() or last == ","))):
         return True
     heads = "all he one she they those".split()
     return (before[-1] in STOP_WORDS and before[-1] not in heads) or before[-1] in LEAD_INS

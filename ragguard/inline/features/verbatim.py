@@ -41,7 +41,7 @@ _POINT = re.compile(r" (?:that|this|which) (?:is|was|explains)$")
 _PADDED = 20  # characters for each word
 _TITLE = 3  # words, of one that stands in front of a question
 _OPENING = " \t\"'\u2018\u2019\u201c\u201d\u00ab("
-_STOPPED = (".", "!", "\n", "\u3002")
+_STOPPED = (".", "!", "\n", "\u3002", "-", "\u2013", "\u2014")
 _IN_LISTS = ("[", "{", "|", '",', "',")
 _RELATIVE = frozenset("which who whom whose".split())
 _ASKED_BEHIND = STOP_WORDS - frozenset("all he one she they those".split()) | LABELS
@@ -180,10 +180,11 @@ def _is_led_to(
 ) -> bool:
     """Return True if what asks stands behind other words that are no title or label of records.
 
-    A title has a line of its own, or ends with a stop behind three words or more and asks nothing;
-    with a colon it has four words or more, the last with a capital. Words that only go on do not
-    ask ("the man who built it", "it was built by"), nor does the user's own sentence. Where
-    something else is read as the question nobody can tell.
+    A title has a line of its own, or ends with a stop or dash behind three words or more and asks
+    nothing; with a colon it has four words or more, the last with a capital; without any mark the
+    question begins with one. Words that only go on do not ask ("the man who built it", "it was
+    built by"), nor does the user's own sentence. Where something else is read as the question
+    nobody can tell.
     """
     if passage.written is not passage:
         return True
@@ -191,7 +192,9 @@ def _is_led_to(
         return False
     if len(passage.shown) > ENDS:  # the work is bounded, and what is padded is no page
         return len(passage.shown) > _PADDED * len(passage.sequence)
-    text = passage.shown[: _place(passage.shown, len(before))]
+    shown = passage.shown.replace("\u00a0", " ")
+    place = _place(shown, len(before))
+    text, begins = shown[:place], shown[place : place + 1]
     lead = text.rstrip(_OPENING)
     if lead[-1:] in _STOPPED:
         return lead[-1:] != "\n" and (len(before) < _TITLE or "?" in lead)
@@ -200,8 +203,9 @@ def _is_led_to(
         return lead[-2:-1].isalnum() and (len(label) <= _TITLE or label[-1][0].islower())
     if lead.endswith(_IN_LISTS):
         return False
-    goes_on = text.endswith(" ") and (lead[-1:].isalnum() or lead[-1:] == ",")
-    return not (goes_on and _may_be_clause(inside)) or before[-1] in _ASKED_BEHIND
+    bare = lead[-1:].isalnum() and begins.isupper()  # a title without a mark
+    goes_on = (lead[-1:].isalnum() or lead[-1:] == ",") and _may_be_clause(inside)
+    return not (text.endswith(" ") and (bare or goes_on)) or before[-1] in _ASKED_BEHIND
 
 
 def _may_be_clause(words: Sequence[str]) -> bool:
