@@ -189,8 +189,8 @@ def test_the_other_methods_of_the_guard_take_what_the_contract_says():
         **TENANT,
     }
     for decide in (Guard.confirm, Guard.reject, Guard.release):
-        taken = {"target": (POSITIONAL, REQUIRED), "actor": (KEYWORD, None), **TENANT}
-        assert parameters(decide) == taken
+        taken = {"target": (POSITIONAL, REQUIRED), "why": (KEYWORD, None)}
+        assert parameters(decide) == {**taken, "actor": (KEYWORD, None), **TENANT}
     for vouch in (Guard.allow, Guard.protect):
         assert parameters(vouch) == {
             "passage_or_source": (POSITIONAL, REQUIRED),
@@ -201,13 +201,14 @@ def test_the_other_methods_of_the_guard_take_what_the_contract_says():
         }
     assert parameters(Guard.disallow) == {
         "passage_or_source": (POSITIONAL, REQUIRED),
+        "why": (KEYWORD, None),
         "actor": (KEYWORD, None),
         **TENANT,
     }
     assert parameters(Guard.allowed) == parameters(Guard.proposals) == TENANT
     assert parameters(Guard.close) == {}
     assert parameters(Guard.undo) == dict.fromkeys(
-        ("event", "reporter", "since", "actor", "tenant"), (KEYWORD, None)
+        ("event", "reporter", "since", "why", "actor", "tenant"), (KEYWORD, None)
     )
 
 
