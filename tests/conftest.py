@@ -1,5 +1,6 @@
 """Shared by all tests: hypothesis without a clock, and audit stores on every database."""
 
+import inspect
 import logging
 import os
 import uuid
@@ -36,9 +37,10 @@ _KEPT_FROM = ("inline", "text", "admission")
 _KEPT_FROM_BUT_ONE = ("audit", "background")
 # Of the others those that take long and read nothing but what those contracts keep from them.
 _LONG = frozenset(
-    """test_calibrator.py test_false_reports.py test_fit_class_bigram.py test_fit_suspicion.py
-    test_forms.py test_guard_hostile.py test_guard_marks.py test_guard_recording.py test_lexical.py
-    test_lives.py test_make_calibration.py test_slowest.py""".split()
+    """benchmarks/test_false_reports.py benchmarks/test_fit_class_bigram.py
+    benchmarks/test_fit_suspicion.py benchmarks/test_forms.py benchmarks/test_make_calibration.py
+    cli/test_lives.py hostile/test_slowest.py proxy/test_lexical.py test_calibrator.py
+    test_guard_hostile.py test_guard_marks.py test_guard_recording.py""".split()
 )
 
 
@@ -58,10 +60,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _runs_alike(item: pytest.Item) -> bool:
-    room, name = item.path.relative_to(Path(__file__).parent).parts[0], item.path.name
+    path = item.path.relative_to(Path(__file__).parent)
+    if "importorskip" in inspect.getsource(item.obj):  # it has been skipped
+        return False
     # Of those rooms what asks PostgreSQL runs again, and what takes its driver without a server.
-    asks = "postgres" in item.nodeid or (name == "test_sql.py" and "sqlite" not in item.name)
-    return room in _KEPT_FROM or (room in _KEPT_FROM_BUT_ONE and not asks) or name in _LONG
+    asks = "postgres" in item.nodeid or (path.name == "test_sql.py" and "sqlite" not in item.name)
+    kept = path.parts[0] in _KEPT_FROM or (path.parts[0] in _KEPT_FROM_BUT_ONE and not asks)
+    return kept or path.as_posix() in _LONG
 
 
 @pytest.fixture(scope="session")
