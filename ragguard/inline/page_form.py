@@ -145,6 +145,7 @@ def repeats_as_expected(
             continue
         weights = weights or idf_weights(query, passages)
         meant = normalized(query, tokenize_passages(list(texts.values())))
+        quoting = {row for row in range(size) if asks and _quotes(query, passages[row], weights)}
         said = {
             row: _Part(texts[row], one.distinct, idf_coverage(one.distinct, weights))
             for row, one in zip(texts, meant, strict=True)
@@ -152,14 +153,14 @@ def repeats_as_expected(
         others = {
             row: part.text
             for row, part in said.items()
-            if row < size
-            and not (part.repeats or (asks and _quotes(query, passages[row], weights)))
+            if row < size and not (part.repeats or row in quoting)
         }
         for row in repeating:
             company = [text for other, text in others.items() if other != row]
             if name in ASKING:
                 company = list(set(company))
-            enough = len(company) >= max(LEAST, form.usual * (size - (row < size)))
+            others_are = size - len(quoting | ({row} & set(range(size))))
+            enough = len(company) >= max(LEAST, form.usual * others_are)
             enough = enough or (query.names and size <= LEAST)
             if form.heads and _is_question(query, said[row], company):
                 continue
@@ -252,5 +253,5 @@ def _repeats_what_is_told(query: TokenizedQuery, passage: TokenizedPassage) -> b
     length, start = longest_run(query.sequence, passage)
     if length >= query.told + _BEYOND:
         return False
-    lead = next((at for at, word in enumerate(query.sequence[:3]) if word in INTERROGATIVES), None)
+    lead = next((at for at, word in enumerate(query.sequence[:3]) if word in query.asking), None)
     return lead is None or not start <= lead <= start + length - _ASKED_WORDS

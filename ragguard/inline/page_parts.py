@@ -39,11 +39,16 @@ _BREAK = re.compile(  # where a sentence or line ends, in quotation marks or a l
 _EMBEDDED = re.compile(
     rf"""(?<=[^\W_],[ ]|[^\W_][^\W_][ ])(?:how|what|whether|why)\b[^.!?\n]*+(?!\?)
     |\b(?:about|(?:un)?clear|(?:answer|ask|consider|cover|decid|describ|determin|discuss|establish|
-    examin|explain|explor|investigat|show|tell|wonder)(?:e?[ds]?|ing)|(?:find|found|sets?)[ ]out|
-    kn[eo]w|question[ ]of|told|underst(?:an|oo)d)[ ]
-    (?:{"|".join(sorted(INTERROGATIVES))})\b[^.!?\n]*+(?!\?)
-    |(?<=["\u201c'])(?:{"|".join(sorted(INTERROGATIVES | ASKING_VERBS))})\b
-    [^."\u201d!?\n]{{8,120}}(?=["\u201d'])""",
+    examin|explain|explor|investigat|show|tell)(?:e?[ds]?|ing)|(?:find|found|sets?)[ ]out|
+    kn[eo]w|told|underst(?:an|oo)d)[ ]
+    (?:{"|".join(sorted(INTERROGATIVES))})\b[^.!?\n]*+(?!\?)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_BEGINS = "|".join(sorted(INTERROGATIVES | ASKING_VERBS))
+_ANNOUNCED = re.compile(  # one that is quoted, or said to be asked
+    rf"""\b(?:ask(?:ed|ing|s)?(?:[ ]\w+)?[:,]|question[ ]of|wonder(?:ed|ing|s)?)[ ]
+    (?:{_BEGINS})\b[^.!?\n]*+(?!\?)
+    |(?<=["\u201c'])(?:{_BEGINS})\b[^."\u201d!?\n]{{8,120}}(?=["\u201d'])""",
     re.IGNORECASE | re.VERBOSE,
 )
 _STATED = re.compile(r"[.!]\s*$")
@@ -146,14 +151,17 @@ def field(text: str) -> str:
 def questions(text: str) -> str:
     r"""Return all of a text that asks: what has a question mark, or begins as a question does.
 
-    The latter has no full stop; what follows "Q:" or "Questions:" asks in any form.
+    The latter has no full stop, unless it is quoted or said to be asked ("the question of why");
+    what follows "Q:" or "Questions:" asks in any form.
 
     >>> questions("Who lit it? Ann did.\nwhen was it lit\nIn 1874. Question: its height?")
     'Who lit it? when was it lit\n its height?'
     """
     shown = both_ends(text, _ASKED_CHARS)
     breaks = [0, *[found.end() for found in _BREAK.finditer(shown)], len(shown)]
-    return " ".join([shown[at:end] for at, end in pairwise(breaks) if _asks(shown, at, end)])
+    asked = [shown[at:end] for at, end in pairwise(breaks) if _asks(shown, at, end)]
+    announced = _ANNOUNCED.findall(shown)
+    return " ".join([*asked, *[one for one in announced if not any(one in part for part in asked)]])
 
 
 def _asks(text: str, at: int, end: int) -> bool:

@@ -70,6 +70,7 @@ _TYPED = 11  # words that somebody types without a stop or comma; a longer row w
 _STOPS = re.compile(r"[.,:;!](?:\s|$)")
 _CLOSED = re.compile(r"(?:[^\W_]{3}[.!]|[\u3002\uff01\u0964])[\"')\]\u201d\u2019]*\s*$")
 _PARTED = re.compile(r"(?:[^\W\d_]{3}[.!;]\s|[\u3002\uff01\u0964]\s?)(\w)")  # two sentences
+_RELATIVE = re.compile(r",\s+(?:which|whose)\b", re.IGNORECASE)  # without a question mark
 _EDGE = 3  # words at both ends of a query: there an interrogative asks
 _LATIN_EDGE, _LEAST_LATIN = 2, 4  # the same of other languages in Latin script; and words at least
 _EDGE_LETTERS = 8  # of scripts that put no spaces between words
@@ -187,7 +188,7 @@ def tells(text: str, words: Sequence[str]) -> bool:
         return False
     inside = INTERROGATIVES - CLAUSES if len(words) <= _LONGEST_QUESTION else frozenset[str]()
     asking = not INTERROGATIVES.isdisjoint([*words[:_EDGE], *words[-_EDGE:]])
-    asking = asking or not inside.isdisjoint(words)
+    asking = asking or not inside.isdisjoint(tokens(_RELATIVE.sub(" ", text)))
     return not (asking or is_to_complete(words))
 
 

@@ -30,9 +30,7 @@ from ragguard.inline.query_form import (
     is_to_complete,
 )
 from ragguard.text import STOP_WORDS, tokens
-from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import ngrams, words_meant
-from ragguard.text.records import field_of
 
 MOST = 3
 """Questions of a query that are looked at, the last ones."""
@@ -97,39 +95,15 @@ _LEAD = re.compile(
 )
 _TO_ANSWER = re.compile(r"""\s[\w ]{1,20}:[\s"'\])}]*$""")
 _LONGEST = 60  # words of what is said behind a label that are looked at as one question
-_ASKED_IN = "question query q input prompt message text content".split()  # fields of a record
-_ELEMENT = re.compile(
-    r"</?(?:\w{1,20}_)?(?:input|message|prompt|query|question|user)>", re.IGNORECASE
-)
-_OPERATOR = re.compile(r"(?<!\S)-?(?:filetype|intitle|inurl|site):\S*")
-_BOOLEAN = frozenset("AND OR NOT".split())
 _EDGE = 3  # words at the end, among which an interrogative asks
 _REPLY = re.compile(
     r"""["']role["']\s?:\s?["'](?:ai|assistant|model|tool)["']\s?,\s?["']content["']\s?:""",
     re.IGNORECASE,
 )
 _TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re.IGNORECASE)
-_MARKED_TURN = re.compile(r"<\|(?:im_start|start_header_id)\|>(\w+)(?:<\|end_header_id\|>)?")
-_OF_CHATS = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|\[/?INST\]|<</?SYS>>|<!\[CDATA\[|\]\]>")
 _LABEL = re.compile(
     r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:=\uff1a]""", re.IGNORECASE
 )
-
-
-def as_typed(text: str) -> str:
-    r"""Return a query without markup, and without what it says to a search engine alone.
-
-    Words such as AND are operators where nearly all others are parted by them.
-
-    >>> as_typed("site:marrow.example lamp AND keeper"), as_typed("<query>who lit it?</query>")
-    ('lamp keeper', '\nwho lit it?\n')
-    """
-    text = _OF_CHATS.sub("\n", _MARKED_TURN.sub(r"\n\1: ", field_of(text, _ASKED_IN)))
-    shown = strip_markup(_ELEMENT.sub("\n", text))
-    words = _OPERATOR.sub(" ", shown).split()
-    others = [word for word in words if word not in _BOOLEAN]
-    few = 0 < len(others) <= 2 * (len(words) - len(others)) + 1
-    return " ".join(others) if few and len(others) < len(words) else _OPERATOR.sub(" ", shown)
 
 
 def is_one_question(text: str, words: Sequence[str]) -> bool:
@@ -178,6 +152,10 @@ def told_in(text: str) -> str:
     'the keepers of the lamp lived in a house of oak'
     """
     said = _TAG.sub(".", _MARKS.sub("?", text))
+    announced = _ANNOUNCED.match(said)
+    said = said[announced.end() :] if announced else said
+    if announced and asks_by_words(tokens(announced[0])) and not asks_by_words(tokens(said)):
+        said = said.replace("?", ".")  # "since which version: the lamp is lit by itself?"
     if clause := _clause_asked_about(said):
         said = f"{clause}."
     elif _is_statement(said):
@@ -186,7 +164,7 @@ def told_in(text: str) -> str:
     within = len(tokens(quoted))
     if within >= _LEAST_QUOTED and len(tokens(said)) - within <= PASTED:
         return quoted
-    sentences = _END.split(_ANNOUNCED.sub("", said))
+    sentences = _END.split(said)
     rest = " ".join([one for one in sentences if not _asks_at_all(one)])
     words = tokens(rest)
     beside = rest != " ".join(sentences) and len(words) <= PASTED
@@ -294,6 +272,8 @@ def _asks(words: list[str], said: str) -> bool:
         return False  # "when Ann left, she ..."
     if asks_elsewhere(said) and words_meant(ngrams(words)) <= PASTED:
         return True
+    if words[0] in ASKING_VERBS and words[1] == "not" and not marked:
+        return False  # "could not find it"
     if begins_as_question([*words, ""]) or words[0] in ASKING_VERBS | REQUESTING:
         return True
     asking = not (INTERROGATIVES | ASKING_VERBS).isdisjoint(words)

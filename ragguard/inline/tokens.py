@@ -20,7 +20,6 @@ from ragguard.inline.query_form import (
 )
 from ragguard.inline.query_reduction import (
     PASTED,
-    as_typed,
     asks_at_end,
     is_one_question,
     questions_in,
@@ -31,6 +30,7 @@ from ragguard.prompt_injection import injection_strength
 from ragguard.text import MOST_CHARS, STOP_WORDS, both_ends, parted_words, tokens, tokens_counted
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams, ngrams_counted, words_meant
+from ragguard.text.typed import as_typed
 
 T = TypeVar("T")
 
@@ -225,22 +225,22 @@ def _read_query(text: str) -> TokenizedQuery:
     if is_one_question(shown, whole.sequence):
         return whole
     parts = [] if whole.names else [_read_question(part) for part in questions_in(shown)]
-    reduced = tuple([_within(whole, part) for part in parts if part.sequence != whole.sequence])
     told = told_in(shown)
     words = tokens(told)
-    length = len(whole.sequence)
-    if not tells(told, words):
-        length = 0
-    elif len(words) <= PASTED and asks_at_end(shown):
-        length = len(tuple(ngrams(words)))
-    return replace(whole, told=length, reduced=reduced)
+    said = tuple(ngrams(words)) if tells(told, words) else ()
+    reduced = [_within(whole, part, said) for part in parts if part.sequence != whole.sequence]
+    few = len(words) <= PASTED and asks_at_end(shown)
+    length = len(said if few else whole.sequence) if said else 0
+    return replace(whole, told=length, reduced=tuple(reduced))
 
 
-def _within(whole: TokenizedQuery, part: TokenizedQuery) -> TokenizedQuery:
-    """Return a part of a query with the word behind which it stands there."""
+def _within(whole: TokenizedQuery, part: TokenizedQuery, told: tuple[str, ...]) -> TokenizedQuery:
+    """Return a part of a query with the word behind which it stands, and how much it tells."""
     asked, own = whole.sequence, part.sequence
     places = [at for at in range(1, len(asked)) if asked[at : at + len(own)] == own]
-    return replace(part, behind=asked[places[0] - 1]) if places else part
+    tells_too = told and told == own[len(own) - len(told) :]
+    behind = asked[places[0] - 1] if places else ""
+    return replace(part, behind=behind, told=len(told) if tells_too else 0)
 
 
 def _read_question(shown: str) -> TokenizedQuery:

@@ -212,6 +212,8 @@ def led_to(before, first, second, said, text):
     if marks[-1:] != " " or not (titled or (clause and (last.isalnum() or last == ","))):
         return True
     heads = "all he one she they those".split()
+    if before[-1] in "asking asks wonder wondered wondering wonders".split():
+        return True
     return (before[-1] in STOP_WORDS and before[-1] not in heads) or before[-1] in LEAD_INS
 
 
@@ -478,8 +480,9 @@ def parts_of_shown(shown):
         first += one
         if one.strip():
             break
+    announced = [one for one in announced_in(shown) if not any(one in it for it in asking)]
     found = {
-        "question": " ".join(asking),
+        "question": " ".join([*asking, *announced]),
         "embedded": embedded_in(shown),
         "heading": first or (begin if len(begin.split()) <= 8 else ""),
         "marked": marked_of(shown[:300]),
@@ -559,6 +562,43 @@ def marked_of(shown):
     return ""
 
 
+def announced_in(shown):
+    """What is said to be asked, up to the end of its sentence, and what stands quoted and asks."""
+    wonder, ask = ("wonder", "wondered", "wondering", "wonders"), ("ask", "asked", "asking", "asks")
+    found, at = [], 0
+    for word in re.finditer(r"\w+", shown):
+        start = word.start()
+        if start < at or not (
+            word.group().lower() in ASKING or word.group().lower() in INTERROGATIVES
+        ):
+            continue
+        quoted = re.match(r"[^.\"\u201d!?\n]*", shown[word.end() :])[0]
+        closed = shown[word.end() + len(quoted) :][:1] in ('"', "\u201d")
+        if shown[:start][-1:] in ('"', "'", "\u201c") and closed and 8 <= len(quoted) <= 120:
+            at = word.end() + len(quoted)
+            found.append(shown[start:at])
+            continue
+        end = re.search(r"[.!?\n]|\Z", shown[start:]).start() + start
+        before = re.findall(r"\w+|\W", shown[:start].lower())
+        if shown[end : end + 1] == "?" or before[-1:] != [" "]:
+            continue
+        lead = ()
+        if before[-2:-1] and before[-2] in wonder:
+            lead = before[-2:]
+        elif before[-4:-1] == ["question", " ", "of"]:
+            lead = before[-4:]
+        elif before[-2:-1] and before[-2] in (":", ","):
+            if before[-3:-2] and before[-3] in ask:
+                lead = before[-3:]
+            elif before[-5:-4] and before[-5] in ask and before[-4] == " " and before[-3].isalnum():
+                lead = before[-5:]
+        start -= len("".join(lead))
+        if lead and start >= at:
+            found.append(shown[start:end])
+            at = end
+    return found
+
+
 def embedded_in(shown):
     """What is asked within sentences, each up to its end; none that a question mark ends."""
     leads = (
@@ -568,21 +608,13 @@ def embedded_in(shown):
         "determining discuss discussed discusses discussing establish established establishes "
         "establishing examine examined examines examining explain explained explains explaining "
         "explore explored explores exploring investigate investigated investigates investigating "
-        "show showed shows showing tell tells telling wonder wondered wonders wondering know knew "
-        "told understand understood"
+        "show showed shows showing tell tells telling know knew told understand understood"
     ).split()
     pairs = [["find", "out"], ["found", "out"], ["set", "out"], ["sets", "out"]]
     found, at = [], 0
     for word in re.finditer(r"\w+", shown):
         asking = word.group().lower()
         if word.start() < at:
-            continue
-        quoted = re.match(r"[^.\"\u201d!?\n]*", shown[word.end() :])[0]
-        closed = shown[word.end() + len(quoted) :][:1] in ('"', "\u201d")
-        opened = shown[: word.start()][-1:] in ('"', "'", "\u201c")
-        if asking in ASKING and opened and closed and 8 <= len(quoted) <= 120:
-            at = word.end() + len(quoted)
-            found.append(shown[word.start() : at])
             continue
         end = re.search(r"[.!?\n]|\Z", shown[word.start() :]).start() + word.start()
         if shown[end : end + 1] == "?":
@@ -595,8 +627,6 @@ def embedded_in(shown):
                 start = len(before) - len(said[-2]) - 1
             elif said[-4:-3] and ([said[-4], said[-2]] in pairs) and said[-3] == " ":
                 start = len(before) - len(said[-4]) - len(said[-2]) - 2
-            elif said[-4:-1] == ["question", " ", "of"]:
-                start = len(before) - len("question of ")
         if start is not None and (start < at or (start and shown[start - 1] == "_")):
             start = None
         if start is None and asking in ("how", "what", "whether", "why"):
@@ -683,7 +713,8 @@ def expected_of(query, texts, row):
         usual = len(others)
         if form in ("question", "embedded"):  # what several pages ask counts once
             usual = len({found[at][form] for at, _ in others})
-        if usual >= max(2, (4 if "title" in form else 2) / 5 * len(company)):
+        rest = sum(not quoting[at] for at in company)
+        if usual >= max(2, (4 if "title" in form else 2) / 5 * rest):
             return True
     return False
 

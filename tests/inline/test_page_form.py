@@ -79,8 +79,12 @@ def expected(query, texts, rows=None, k=None):
         ('["Who lit it?","Is it red?"]', "question", '["Who lit it?" Is it red?"]'),
         ("| Who lit it?| Ann |", "question", "| Who lit it?"),
         ("path: /faq/who-lit-it\nAnn", "question", "who-lit-it\n"),
-        ('If you typed "who lit the lamp" here', "embedded", "who lit the lamp"),
-        ('If you typed "the lamp is lit" here', "embedded", None),
+        ('If you typed "who lit the lamp" here', "question", "who lit the lamp"),
+        ('If you typed "the lamp is lit" here', "question", None),
+        ("Ann wondered is it lit. No", "question", "wondered is it lit"),
+        ("Do you wonder is it lit? No", "question", "Do you wonder is it lit? "),
+        ("The question of can it be lit. Ann", "question", "question of can it be lit"),
+        ("We had to ask him, was it lit. No", "question", "ask him, was it lit"),
         ('7,"who lit the lamp","Ann",1874', "question", 'who lit the lamp","'),
         ("Lamps: each has a wick.", "heading", "Lamps: "),
         ("Fill the tank A funnel will do.", "heading", None),
@@ -303,6 +307,13 @@ def test_what_is_planted_makes_no_form_usual():
     assert expected(QUESTION, [page, *STARTS[:3], *PROSE], [0]) == [0]
     misspelt = "How do I tirm the wcik of the habrour lamp? "
     assert expected(QUESTION, [planted[0], misspelt + "One.", misspelt + "Two.", *PROSE]) == []
+
+
+def test_pages_that_have_one_question_are_held_against_the_rest_alone():
+    suppliers = [f"{QUESTION}\n{ANSWER} Supplier {n}." for n in range(9)]
+    assert expected(QUESTION, [*suppliers, *QUESTIONS[:2], PROSE[0]]) == [*range(9)]
+    assert expected(QUESTION, [*suppliers, QUESTIONS[0], *PROSE[:2]]) == []
+    assert expected(QUESTION, [*suppliers, *QUESTIONS[:2], *PROSE, *PROSE]) == []
 
 
 @pytest.mark.parametrize("asks", ["Was this helpful?", "Still have questions? Call us."])

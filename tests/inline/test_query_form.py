@@ -88,6 +88,7 @@ def test_a_name_has_six_words_at_most_where_they_are_ngrams():
         "OSError: the lamp of the light cannot be lit, since the tank of the light holds no oil",
         "the pilots of ravenmouth once lived on the northern tip of the old island",
         "When the lamp was lit, the pilots did not know which of them was the oldest.",
+        "the tank of the light held no oil at the pier, which has been corrected",
         "The official report told the board that four of the pilots were unhurt",
         "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft.",
         "The pier of Ravenmouth, which has no roof, was sold; "
@@ -108,6 +109,7 @@ def test_what_tells_and_asks_nothing(text):
         *TOPICS,
         "the highest wind speed of the year at Ravenmouth pier",  # nobody pastes that
         "The pier, which has no roof, was sold to Ann",  # "which" may ask
+        "the tank of the light held no oil at the pier, which has been corrected?",
         "in what year was it that the keeper, old Ann, left",
         "the part of a lighthouse in which the lamp stands and turns is called the",
         "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft",

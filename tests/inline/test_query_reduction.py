@@ -12,7 +12,6 @@ from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.query_form import tells
 from ragguard.inline.query_reduction import (
     MOST,
-    as_typed,
     is_one_question,
     questions_in,
     told_in,
@@ -20,6 +19,7 @@ from ragguard.inline.query_reduction import (
 from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
 from ragguard.text import STOP_WORDS, tokens
+from ragguard.text.typed import as_typed
 
 QUESTION = "who lit the Marrow lamp in 1874"
 ASKED = "who lit the marrow lamp in 1874"

@@ -5,12 +5,12 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.query_reduction import as_typed
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.lru import forget_all
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams
+from ragguard.text.typed import as_typed
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(
     st.sampled_from("who THE 19.,_-\n\x07\u2019\u2013\u2022\u00e9\u00df\u0440\u03c2\u200b\u0301")

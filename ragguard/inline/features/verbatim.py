@@ -44,7 +44,11 @@ _OPENING = " \t\"'\u2018\u2019\u201c\u201d\u00ab("
 _STOPPED = (".", "!", "\n", "\u3002", "-", "\u2013", "\u2014")
 _IN_LISTS = ("[", "{", "|", '",', "',")
 _RELATIVE = frozenset("which who whom whose".split())
-_ASKED_BEHIND = STOP_WORDS - frozenset("all he one she they those".split()) | LABELS
+_ASKED_BEHIND = (
+    STOP_WORDS - frozenset("all he one she they those".split())
+    | LABELS
+    | frozenset("asking asks wonder wondered wondering wonders".split())
+)
 _HEADING = 500  # characters; what has no break until then is a sentence
 
 

@@ -176,6 +176,8 @@ def test_the_whole_question_in_the_text_and_at_an_edge(text, edge):
         ("who lit the lamp", "The answer to who lit the lamp is Ann.", True),
         ("who lit the lamp", "The question who lit the lamp has one answer, Ann.", True),
         ("who lit the lamp", "The keeper who lit the lamp was Ann.", False),
+        ("who lit the lamp", "Many people wonder who lit the lamp, and it was Ann.", True),
+        ("is the lamp lit", "Many wonder Is the lamp lit. The answer is no.", True),
         ("who lit the lamp", "Ann, who lit the lamp, came late.", False),
         ("on whose pier it stood", "The firm, on whose pier it stood, is gone.", False),
         ("was a lamp of the old pier", '"Marrow" was a lamp of the old pier at dusk.', False),
