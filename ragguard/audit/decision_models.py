@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -175,8 +174,7 @@ class VerdictRow(Base):
 
     @classmethod
     def values(cls, kept: VerdictRecord) -> dict[str, Any]:
-        passages = [asdict(passage) for passage in kept.passages]
-        return {**cls.shared(kept), "passages_json": to_json(passages)}
+        return {**cls.shared(kept), "passages_json": to_json([*map(vars, kept.passages)])}
 
     def to_record(self) -> VerdictRecord:
         passages = [JudgedPassage(**passage) for passage in from_json(self.passages_json)]

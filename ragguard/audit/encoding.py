@@ -71,7 +71,7 @@ from_json = json.loads  # returns what `to_json` wrote
 def _plain(value: object, ancestors: tuple[int, ...], parts: Iterator[int]) -> object:
     """Return a value as `json` takes it; `parts` counts what it has."""
     part = next(parts)
-    if value is None or isinstance(value, (str, bool)):
+    if value is None or isinstance(value, (str, bool, float)):
         return value
     try:
         if isinstance(value, np.bool_):

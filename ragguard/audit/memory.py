@@ -65,8 +65,7 @@ class MemoryStore(MemoryQuarantine):
     def tenants(self) -> list[str]:
         with self._lock:
             found = {kept.event.tenant for kept in self._events.values()}
-            found |= {one.tenant for one, _ in self._verdicts.values()}
-            return sorted((found | {*self._holdings.by_tenant}) - {""})
+            return sorted(found.union(self._verdicts, self._holdings.by_tenant) - {""})
 
     def add_event(self, event: Event) -> None:
         with self._lock:

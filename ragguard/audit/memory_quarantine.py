@@ -46,12 +46,16 @@ class _Holding:
     def keys_of(self, statuses: Collection[QuarantineStatus]) -> frozenset[str]:
         return frozenset(key for key, one in self.entries.items() if one.status in statuses)
 
-    def keep(self, entry: QuarantineEntry, version: int | None) -> None:
-        """Keep an entry; with the version that it makes, where the filter is told of it."""
-        self.entries[entry.key] = entry
+    def keep(self, one: QuarantineEntry | Allowance, version: int | None) -> None:
+        """Keep it; with the version that it makes, where the filter is told of it."""
+        self.version = self.version if version is None else version
+        if isinstance(one, Allowance):
+            self.allowances[one.key, one.source, one.effect] = one
+            return
+        self.entries[one.key] = one
         if version is not None:
-            self.changed.pop(entry.key, None)
-            self.changed[entry.key] = self.version = version
+            self.changed.pop(one.key, None)
+            self.changed[one.key] = version
 
     def changes(self, since: int, version: int, due: float | None) -> QuarantineChanges:
         newer = takewhile(lambda change: change[1] > since, reversed(self.changed.items()))
@@ -96,8 +100,8 @@ class MemoryQuarantine(MemoryRecords):
                 if entry.key not in self._mine.entries:
                     new.setdefault(entry.key, _in_utc(entry))
             fresh = list(new.values())
-            told = [of_entry(one, self.tenant) for one in fresh]
-            head = self._keep([(one, one.status in HELD + SPARED) for one in fresh], told)
+            kept = [(self.tenant, one, one.status in HELD + SPARED) for one in fresh]
+            head = self._keep(kept, [of_entry(one, self.tenant) for one in fresh])
         announce(self.place, self.tenant, head, fresh)
         return len(fresh)
 
@@ -110,24 +114,21 @@ class MemoryQuarantine(MemoryRecords):
             load = Load.of(mine.values(), entries[0], now)
             known = {one.key: mine[one.key] for one in entries if one.key in mine}
             found, told = decided_all(entries, known, limits, load, now, self.tenant)
-            head = self._keep([(one.entry, one.quarantined) for one in found if one.kept], told)
+            kept = [(self.tenant, one.entry, one.quarantined) for one in found if one.kept]
+            head = self._keep(kept, told)
         announce(self.place, self.tenant, head, (one.entry for one in found if one.quarantined))
         return found
 
     def lapse(self) -> int:
         now = utc_now()
         with self._lock:
-            version = self._holdings.version + 1
             over = [
-                (tenant, one, entry)
+                (tenant, replace(entry, status="lapsed", updated_at=now, until=None), True)
                 for tenant, one in self._holdings.by_tenant.items()
                 for entry in one.entries.values()
                 if entry.until is not None and entry.until <= now
             ]
-            head = self._append([of_lapse(entry.key, tenant) for tenant, _, entry in over])
-            for _, one, entry in over:
-                one.keep(replace(entry, status="lapsed", updated_at=now, until=None), version)
-            self._holdings.version += bool(over)
+            head = self._keep(over, [of_lapse(entry.key, tenant) for tenant, entry, _ in over])
         if over:
             announce(self.place, self.tenant, head)
         return len(over)
@@ -150,7 +151,7 @@ class MemoryQuarantine(MemoryRecords):
                 return entry
             changed = replace(entry, status=status, updated_at=utc_now(), actor=actor, until=None)
             told = [of_entry(changed, self.tenant, said, entry.status)]
-            head = self._keep([(changed, matters(entry.status, status))], told)
+            head = self._keep([(self.tenant, changed, matters(entry.status, status))], told)
         announce(self.place, self.tenant, head, [changed])
         return changed
 
@@ -204,10 +205,8 @@ class MemoryQuarantine(MemoryRecords):
 
     def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
         with self._lock:
-            mine = self._holdings.to_change(self.tenant)
-            head = self._append([of_allowance(allowance, self.tenant, said)])
-            mine.allowances[allowance.key, allowance.source, allowance.effect] = allowance
-            self._holdings.version = mine.version = self._holdings.version + 1
+            told = [of_allowance(allowance, self.tenant, said)]
+            head = self._keep([(self.tenant, allowance, True)], told)
         announce(self.place, self.tenant, head)
 
     def disallow(
@@ -215,19 +214,15 @@ class MemoryQuarantine(MemoryRecords):
     ) -> list[Allowance]:
         now = utc_now()
         with self._lock:
-            mine = self._mine
-            ended = {
-                name: replace(one, ended_at=now, ended_by=actor)
-                for name, one in mine.allowances.items()
-                if name[:2] == (key, source) and one.ended_at is None
-            }
-            told = [of_allowance(one, self.tenant, said, one.effect) for one in ended.values()]
-            head = self._append(told)
-            mine.allowances.update(ended)
-            if ended:
-                self._holdings.version = mine.version = self._holdings.version + 1
+            ended = [
+                replace(one, ended_at=now, ended_by=actor)
+                for one in self._mine.allowances.values()
+                if (one.key, one.source) == (key, source) and one.ended_at is None
+            ]
+            told = [of_allowance(one, self.tenant, said, one.effect) for one in ended]
+            head = self._keep([(self.tenant, one, True) for one in ended], told)
         announce(self.place, self.tenant, head)
-        return list(ended.values())
+        return ended
 
     def allowances(self) -> list[Allowance]:
         with self._lock:
@@ -248,15 +243,16 @@ class MemoryQuarantine(MemoryRecords):
         return self._holdings.by_tenant.get(self.tenant) or _Holding()
 
     def _keep(
-        self, kept: Sequence[tuple[QuarantineEntry, bool]], told: Sequence[Change]
+        self, kept: Sequence[tuple[str, QuarantineEntry | Allowance, bool]], told: Sequence[Change]
     ) -> str | None:
-        """Keep entries, each with whether the filter is told of it; return the trail's head."""
-        if kept:
-            self._holdings.to_change(self.tenant)  # which may refuse it: before it is told
-        head, version = self._append(told), self._holdings.version + 1
-        for entry, is_told in kept:
-            self._mine.keep(entry, version if is_told else None)
-        self._holdings.version += any(is_told for _, is_told in kept)
+        """Keep what tenants have, each with whether the filter is told; return the trail's head."""
+        holdings, version = self._holdings, self._holdings.version + 1
+        for tenant, _, _ in kept[:1]:
+            holdings.to_change(tenant)  # which may refuse it: before it is told
+        head = self._append(told)
+        for tenant, one, is_told in kept:
+            holdings.by_tenant[tenant].keep(one, version if is_told else None)
+        holdings.version += any(is_told for _, _, is_told in kept)
         return head
 
 

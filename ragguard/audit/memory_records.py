@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from ragguard.audit.quarantine import as_utc, utc_now
 from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer, ScoredQuery, TenantViews
@@ -27,7 +28,8 @@ class MemoryRecords(TenantViews):
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # of all that the store has
-        self._verdicts: dict[str, tuple[VerdictRecord, int]] = {}  # by id, with their size
+        self._verdicts: dict[str, dict[str, VerdictRecord]] = {}  # by tenant and id
+        self._chars: Counter[str] = Counter()  # of a tenant's verdicts
         self._answer_key = secrets.token_bytes(32)
         self._answers: dict[str, deque[Answer]] = {}  # by tenant, of each the oldest first
         self._counts: Counter[str] = Counter()
@@ -39,26 +41,24 @@ class MemoryRecords(TenantViews):
             return
         oldest = utc_now() - timedelta(days=days)
         new = [replace(one, recorded_at=as_utc(one.recorded_at)) for one in records]
-        kept: dict[str, deque[tuple[str, int]]] = {}
         with self._lock:
-            for record in new:
-                self._verdicts.setdefault(record.id, (record, _chars(record)))
-            for one, size in self._verdicts.values():
-                if one.recorded_at >= oldest:
-                    kept.setdefault(one.tenant, deque(maxlen=keep)).append((one.id, size))
-            # Whichever tenant has most pays for lack of room.
-            chars = Counter({name: sum(size for _, size in mine) for name, mine in kept.items()})
-            while chars.total() > _MAX_CHARS:
-                fullest = max(chars, key=chars.__getitem__)
-                chars[fullest] -= kept[fullest].popleft()[1]
-            for gone in self._verdicts.keys() - {one for mine in kept.values() for one, _ in mine}:
-                del self._verdicts[gone]
+            for one in new:
+                mine = self._verdicts.setdefault(one.tenant, {})
+                if mine.setdefault(one.id, one) is one:
+                    self._chars[one.tenant] += _chars(one)
+            for mine in [*self._verdicts.values()]:
+                self._forget([one for one in mine.values() if one.recorded_at < oldest])
+                self._forget([*islice(mine.values(), max(0, len(mine) - keep))])
+            while self._chars.total() > _MAX_CHARS:
+                # Whichever tenant has most pays for lack of room.
+                fullest = self._verdicts[max(self._chars, key=self._chars.__getitem__)]
+                self._forget([next(iter(fullest.values()))])
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
     ) -> list[VerdictRecord]:
         with self._lock:
-            mine = [one for one, _ in self._verdicts.values() if one.tenant == self.tenant]
+            mine = [*self._verdicts.get(self.tenant, {}).values()]
         found = [
             one
             for one in sorted(mine, key=lambda one: one.recorded_at)[::-1]
@@ -69,8 +69,8 @@ class MemoryRecords(TenantViews):
 
     def verdict(self, verdict_id: str) -> VerdictRecord:
         with self._lock:
-            found, _ = self._verdicts.get(verdict_id, (None, 0))
-        if found is None or found.tenant != self.tenant:
+            found = self._verdicts.get(self.tenant, {}).get(verdict_id)
+        if found is None:
             raise no_verdict(verdict_id)
         return found
 
@@ -134,6 +134,13 @@ class MemoryRecords(TenantViews):
             head = self._append([change])
         tell_head(head)
         return True
+
+    def _forget(self, verdicts: Iterable[VerdictRecord]) -> None:
+        for one in verdicts:
+            del self._verdicts[one.tenant][one.id]
+            self._chars[one.tenant] -= _chars(one)
+            if not self._verdicts[one.tenant]:
+                del self._verdicts[one.tenant], self._chars[one.tenant]
 
     def _seen(self) -> list[TrailRow]:
         return [row for row in self._trail if self.tenant in ("", row.tenant)]
