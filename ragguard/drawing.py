@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import textwrap
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import require_path
 from ragguard.errors import InvalidInputError, MissingExtraError
-from ragguard.explain import Explanation, Fate
+from ragguard.explain import Explanation
 from ragguard.file_mode import make_private
 from ragguard.text import printable
 
@@ -75,9 +74,7 @@ def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
         top = y + 0.26
         left = (_MARGIN + (_COLUMN - _SIDE) / 2) / width
         _draw_plane(figure.add_axes((left, -top / _SIDE, _SIDE / width, 1.0)), explanation)
-        entries = [_entry(explanation, position) for position in explanation.drawn]
-        for number, (x, below) in enumerate(_places(entries)):
-            _write_entry(write, x, top + below, number, entries[number], explanation)
+        _write_entries(write, top, explanation)
         undated = {"Date": None} if kind == "svg" else {}
         try:
             make_private(Path(path))
@@ -92,18 +89,20 @@ def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
             ) from error
 
 
-def _places(entries: Sequence[Sequence[str]]) -> list[tuple[float, float]]:
-    """Return where each entry begins, in inches: beside the plot, then under it, level in all."""
+def _write_entries(write: Any, top: float, explanation: Explanation) -> None:
+    """Write each passage's fate, reason and text beside the plot, then under it, level in all."""
+    entries = [_entry(explanation, position) for position in explanation.drawn]
     heights = [_LINE * (len(entry) + 0.6) for entry in entries]
     level = (_SIDE + _UNDER + sum(heights)) / 2
-    places = []
-    x, y = _COLUMN + 2 * _MARGIN, 0.0
-    for height in heights:
-        if y >= level and x > _MARGIN:
-            x, y = _MARGIN, _SIDE + _UNDER
-        places.append((x, y))
+    x, y = _COLUMN + 2 * _MARGIN, top
+    for position, (head, *rest), height in zip(explanation.drawn, entries, heights, strict=True):
+        if y - top >= level and x > _MARGIN:
+            x, y = _MARGIN, top + _SIDE + _UNDER
+        fate = explanation.fates[position]
+        write(x + 0.3, y, str(position + 1), ha="right", **_number_style(fate))
+        write(x + 0.45, y, head, fontsize=9.5, weight="bold", color=_STYLES[fate][0])
+        write(x + 0.45, y + _LINE, "\n".join(rest), fontsize=9.0, linespacing=1.35)
         y += height
-    return places
 
 
 def _notes(explanation: Explanation) -> list[str]:
@@ -117,16 +116,15 @@ def _notes(explanation: Explanation) -> list[str]:
     judged = f"This set {found} (p = {verdict.p_value:.4f})"
     if verdict.error is not None:
         judged = f"Not judged whole ({printable(verdict.error[:_READ])[:110]})"
-    notes = [f"{judged}: {fates.count('dropped')} of {len(fates)} passages {fate}{spare}."]
     fires = explanation.threshold
     at = "" if fires is None else f" The gate fires where one has {fires:+.1f} or more."
-    notes.append(f"Suspicion: the higher, the more speaks for poison.{at}")
-    left_out = explanation.not_drawn
-    if left_out:
-        parts = ", ".join(
-            f"{count} {_word(fate, verdict.mode)}" for fate, count in left_out.items()
-        )
-        notes.append(f"Not drawn: {sum(left_out.values())} more passages ({parts}).")
+    notes = [
+        f"{judged}: {fates.count('dropped')} of {len(fates)} passages {fate}{spare}.",
+        f"Suspicion: the higher, the more speaks for poison.{at}",
+    ]
+    if left_out := explanation.not_drawn:
+        parts = [f"{count} {_word(fate, verdict.mode)}" for fate, count in left_out.items()]
+        notes.append(f"Not drawn: {sum(left_out.values())} more passages ({', '.join(parts)}).")
     return notes
 
 
@@ -138,32 +136,18 @@ def _word(fate: str, mode: str) -> str:
 
 def _entry(explanation: Explanation, position: int) -> list[str]:
     """Return the lines of one passage: its fate, the reason, how it begins."""
-    evidence = explanation.verdict.evidence[position]
+    passage, evidence = explanation.passages[position], explanation.verdict.evidence[position]
     word = _word(explanation.fates[position], explanation.verdict.mode)
     word = word.upper() if evidence.flagged else word
-    name = printable(explanation.passages[position].id[:_READ])
+    name = printable(passage.id[:_READ])
     name = name if len(name) <= 40 else f"{name[:39]}…"
-    why = _wrapped(
-        f"{'Why' if evidence.flagged or evidence.marked else 'Noted'}: {evidence.reason}", _COLUMNS
-    )
-    text = printable(explanation.passages[position].text[:_READ])
-    begins = textwrap.shorten(text, _COLUMNS - 2, placeholder=" …")
-    return [f"{word}   {name}   (suspicion {evidence.suspicion:+.1f})", *why, f"“{begins}”"]
+    why = "Why" if evidence.flagged or evidence.marked else "Noted"
+    text = textwrap.shorten(printable(passage.text[:_READ]), _COLUMNS - 2, placeholder=" …")
+    head = f"{word}   {name}   (suspicion {evidence.suspicion:+.1f})"
+    return [head, *_wrapped(f"{why}: {evidence.reason}", _COLUMNS), f"“{text}”"]
 
 
-def _write_entry(
-    write: Any, left: float, y: float, number: int, entry: Sequence[str], explanation: Explanation
-) -> None:
-    position = explanation.drawn[number]
-    fate = explanation.fates[position]
-    write(left + 0.3, y, str(position + 1), ha="right", **_number_style(fate))
-    colours = [_STYLES[fate][0], *["black"] * (len(entry) - 2), "#444444"]
-    for row, (text, colour) in enumerate(zip(entry, colours, strict=True)):
-        size, weight = (9.0, "normal") if row else (9.5, "bold")
-        write(left + 0.45, y + row * _LINE, text, fontsize=size, weight=weight, color=colour)
-
-
-def _number_style(fate: Fate) -> dict[str, Any]:
+def _number_style(fate: str) -> dict[str, Any]:
     colour, _, shape = _STYLES[fate]
     box = {"boxstyle": shape, "facecolor": colour, "edgecolor": "white"}
     return {"fontsize": 10, "weight": "bold", "color": "white", "bbox": box}
@@ -177,23 +161,21 @@ def _draw_plane(plot: Any, explanation: Explanation) -> None:
     # One scale for both axes, so that distances can be compared in any direction.
     places = 0.5 + 0.8 * (explanation.places - (low + high) / 2.0) / span
     plot.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
-    for spine in plot.spines.values():
-        spine.set_color("#999999")
-    numbers = _apart(places)[:n]
-    for place, number in zip(places[:n], numbers, strict=True):
-        plot.plot(*zip(place, number, strict=True), color="#888888", linewidth=0.8, zorder=1)
     for fate, (colour, marker, _) in _STYLES.items():
-        chosen = places[:n][np.array(fates) == fate]
-        if len(chosen):
+        if fate in fates:
             plot.scatter(
-                *chosen.T, marker=marker, s=60, color=colour, edgecolor="white",
-                label=_word(fate, explanation.verdict.mode), zorder=2,
+                *places[:n][np.array(fates) == fate].T, marker=marker, s=60, color=colour,
+                edgecolor="white", label=_word(fate, explanation.verdict.mode), zorder=2,
             )  # fmt: skip
     if len(places) > n:
         plot.scatter(*places[n], marker="*", s=190, color="black", label="question", zorder=2)
-    for place, fate, position in zip(numbers, fates, explanation.drawn, strict=True):
-        number = str(position + 1)
-        plot.text(*place, number, ha="center", va="center", zorder=3, **_number_style(fate))
+    numbers = _apart(places)[:n]
+    for place, number, fate, position in zip(
+        places, numbers, fates, explanation.drawn, strict=False
+    ):
+        plot.plot(*zip(place, number, strict=True), color="#888888", linewidth=0.8, zorder=1)
+        style = {"ha": "center", "va": "center", "zorder": 3, **_number_style(fate)}
+        plot.text(*number, str(position + 1), **style)
     plot.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=5, frameon=False, fontsize=10
     )
@@ -206,24 +188,16 @@ def _draw_plane(plot: Any, explanation: Explanation) -> None:
 
 def _apart(places: Floats) -> Floats:
     """Return where to put the numbers: off their points and off each other."""
-    centre = places.mean(axis=0)
-    away = places - centre
-    lengths = np.linalg.norm(away, axis=1, keepdims=True)
-    # Equal points would push nowhere: each gets a direction of its own.
-    turns = 2.4 * np.arange(len(places))
-    own = np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    numbers: Floats = places + 0.05 * np.where(lengths > 1e-6, away / np.maximum(lengths, 1e-6), 0)
-    numbers += 0.01 * own
+    turns = 2.4 * np.arange(len(places))  # equal points would push nowhere: each has its direction
+    numbers: Floats = places + 0.06 * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    own = np.arange(len(places))
+    reach = np.repeat([_CLOSE, 0.6 * _CLOSE], len(places))
     for _ in range(200):
-        obstacles = np.concatenate([numbers, places])
-        gaps = numbers[:, None] - obstacles[None]
+        gaps = numbers[:, None] - np.concatenate([numbers, places])
         distances = np.linalg.norm(gaps, axis=2)
-        distances[np.arange(len(numbers)), np.arange(len(numbers))] = np.inf
-        reach = np.r_[np.full(len(numbers), _CLOSE), np.full(len(places), 0.6 * _CLOSE)]
+        distances[own, own] = np.inf
         push = np.clip(reach - distances, 0.0, None) / np.maximum(distances, 1e-9)
         moves = (push[:, :, None] * gaps).sum(axis=1) / 2.0
-        if np.abs(moves).max() < 1e-4:
-            break
         numbers = np.clip(numbers + moves, 0.04, 0.96)
     return numbers
 
