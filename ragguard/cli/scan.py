@@ -89,7 +89,7 @@ def scan(
         stream.seek(0)
         judge.add(
             passage_from_json(line.value, line.place)
-            for line in read_with_bar(stream, name, total=size, counted="passages")
+            for line in read_with_bar(stream, name, total=size)
         )
         found = judge.judged(known, alpha=alpha)
         counts = Counter({"admitted": 0, "review": 0, "refused": 0})
