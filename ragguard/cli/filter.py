@@ -168,8 +168,8 @@ def explain(
     """
     from ragguard import Guard
     from ragguard.audit import MemoryStore
-    from ragguard.drawing import draw
     from ragguard.embedding import as_embedder
+    from ragguard.explain import draw
     from ragguard.explain import explain as explained
     from ragguard.inline.calibration_file import gate_threshold, load_calibration
     from ragguard.inline.tokens import tokenize_query

@@ -235,11 +235,6 @@ def review(
     require_share("--alpha", alpha)
     if trusted_proxy and user_header is None:
         raise InvalidInputError("--trusted-proxy needs --user-header, the header that it sets")
-    if user_header is not None and not trusted_proxy:
-        raise InvalidInputError(
-            "--user-header needs --trusted-proxy: a header can be sent by anybody, so name the "
-            "addresses of the proxy that sets it"
-        )
     proxy = None if user_header is None else TrustedProxy.of(user_header, trusted_proxy or ())
     token = os.environ.get(_TOKEN) or secrets.token_urlsafe(24)
     access = Access(token, proxy=proxy)

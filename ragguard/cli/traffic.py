@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 from ragguard.cli.output import complain
 from ragguard.errors import InvalidInputError
-from ragguard.file_mode import make_private
+from ragguard.file_mode import cannot_write, make_private
 from ragguard.jsonl import Line, open_input, passage_from_json, read_lines, require_fields
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def opened_output(path: Path) -> IO[str]:
         make_private(path)
         return path.open("w", encoding="utf-8")
     except OSError as error:
-        raise InvalidInputError(
-            f"cannot write {path}: {error.strerror}; pass a path that can be written"
-        ) from error
+        raise cannot_write(path, error) from error
 
 
 def require_apart(

@@ -33,6 +33,7 @@ from ragguard.review.door import HEADERS, Door, form_of, is_own
 from ragguard.review.request import Fields, Settings, Visit, address_of, decide, first, parsed
 
 COOKIE = "ragguard_review"
+_DEFECT = "This is a defect of ragguard; please report it with what the command has printed."
 _Answering = Callable[[Request, Person], Awaitable[Response]]
 # By path: the title, and what the template of that name shows.
 _MENU: dict[str, tuple[str, Callable[[Visit], Mapping[str, Any]]]] = {
@@ -98,7 +99,12 @@ class _Site:
                 Mount("/static", StaticFiles(packages=[("ragguard.review", "static")])),
             ],
             middleware=[Middleware(Door, hosts=hosts)],
-            exception_handlers={404: _not_found, RagguardError: _failed, Exception: _defect},
+            exception_handlers={
+                404: lambda *_: _error("Not found", "There is no such page.", 404),
+                RagguardError: _failed,
+                # Starlette raises the error again, so that the server logs it.
+                Exception: lambda *_: _error("Not done", _DEFECT, 500),
+            },
         )
 
     def _known(self, answer: _Answering) -> Callable[[Request], Awaitable[Response]]:
@@ -213,16 +219,6 @@ class _Site:
 def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001
     status = 404 if isinstance(error, LookupError) else 400
     return _error("Not done", str(error), 503 if isinstance(error, StoreError) else status)
-
-
-def _defect(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    # Starlette raises the error again, so that the server logs it.
-    words = "This is a defect of ragguard; please report it with what the command has printed."
-    return _error("Not done", words, 500)
-
-
-def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    return _error("Not found", "There is no such page.", 404)
 
 
 def _refused() -> Response:
