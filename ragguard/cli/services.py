@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.events import LeftAlone
 from ragguard.cli.options import flag, option
@@ -95,7 +94,6 @@ def worker(
     from ragguard.knowledge.memory import KnowledgeBase
     from ragguard.trust import Trust
 
-    require_share("--alpha", alpha)
     sources = protected or []
     options.require_not_blank(*[("--protected", name) for name in sources])
     if trust is not None and sources:
@@ -232,7 +230,6 @@ def review(
     from ragguard.review.app import review_app
     from ragguard.review.request import Settings
 
-    require_share("--alpha", alpha)
     if trusted_proxy and user_header is None:
         raise InvalidInputError("--trusted-proxy needs --user-header, the header that it sets")
     proxy = None if user_header is None else TrustedProxy.of(user_header, trusted_proxy or ())
