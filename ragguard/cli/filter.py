@@ -21,6 +21,10 @@ from ragguard.text import printable
 if TYPE_CHECKING:
     from ragguard.verdict import Verdict
 
+_EVIDENCE = (
+    *("passage_id", "flagged", "marked", "decided", "signal", "strength", "reason", "signals"),
+    "suspicion",
+)
 _MaxMs = Annotated[float, option("Milliseconds of processor time that a query may take.", min=1)]
 
 
@@ -118,7 +122,7 @@ def _to_dict(query: str, verdict: Verdict) -> dict[str, Any]:
         "marked": [passage.id for passage in verdict.marked],
         "mode": verdict.mode,
         "error": verdict.error,
-        "evidence": [vars(one) for one in verdict.evidence],
+        "evidence": [{name: getattr(one, name) for name in _EVIDENCE} for one in verdict.evidence],
     }
 
 
