@@ -158,6 +158,9 @@ def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
         "svg.fonttype": "none",  # text stays text: any script can be shown, searched and copied
         "svg.hashsalt": "ragguard",  # the same verdict is the same file
         "text.parse_math": False,  # a "$" in a passage is a "$"
+        "savefig.dpi": 120,
+        "savefig.bbox": "tight",  # the picture is as tall as what is written below the plot
+        "savefig.pad_inches": 0.2,
     }
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         # A script that the font lacks is drawn as boxes, without a warning for each character.
@@ -178,16 +181,9 @@ def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
         left = (_MARGIN + (_COLUMN - _SIDE) / 2) / width
         _draw_plane(figure.add_axes((left, -top / _SIDE, _SIDE / width, 1.0)), explanation)
         _write_entries(write, top, explanation)
-        # Tight: the picture is as tall as what is written below the plot.
-        how: Any = {
-            "dpi": 120,
-            "bbox_inches": "tight",
-            "pad_inches": 0.2,
-            "metadata": {"Date": None},
-        }
         try:
             make_private(target)
-            figure.savefig(target, format=kind, **how)
+            figure.savefig(target, format=kind, metadata={"Date": None})
         except (OSError, ValueError) as error:  # a name with NUL in it
             raise cannot_write(target, error) from error
 
