@@ -29,9 +29,7 @@ def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, list[Passage]]
     try:
         numbered = enumerate(given)
     except TypeError as error:  # an array of no dimension is an Iterable, too
-        raise InvalidInputError(
-            f"{name} must be pairs (query, passages), not {type(given).__name__}"
-        ) from error
+        raise _refused(name, "pairs (query, passages)", type(given).__name__) from error
     with foreign(name):
         for number, pair in numbered:
             if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
@@ -62,11 +60,7 @@ def foreign(name: str, kind: type[RagguardError] = InvalidInputError) -> Iterato
 
 def require_k(k: object, name: str = "k") -> int | None:
     """Return `k`, or what the caller calls `name`: a positive int, of any library, or None."""
-    if k is None:
-        return None
-    if isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1:
-        raise InvalidInputError(f"{name} must be a positive int or None, not {k!r}")
-    return int(k)
+    return None if k is None else require_whole(name, k, wanted="a positive int or None")
 
 
 def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
@@ -75,10 +69,10 @@ def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise InvalidInputError(f"{name} must be one of {', '.join(choices)}; not {value!r}")
 
 
-def require_whole(name: str, value: object, *, least: int = 1) -> int:
+def require_whole(name: str, value: object, *, least: int = 1, wanted: str | None = None) -> int:
     """Return the argument `name` as an int of at least `least`; any library's integer will do."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InvalidInputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        raise _refused(name, wanted or f"a whole number of at least {least}", repr(value))
     return int(value)
 
 
@@ -105,22 +99,20 @@ def require_positive(**numbers: float) -> None:
     """Check that each of these arguments, which have defaults, is positive; a million at most."""
     for name, value in numbers.items():
         if not 0 < require_number(name, value) <= _MOST:
-            raise InvalidInputError(
-                f"{name} must be positive, and {_MOST:,} at most, not {value}; leave it out"
-            )
+            raise _refused(name, f"positive, and {_MOST:,} at most", f"{value}; leave it out")
 
 
 def require_path(name: str, value: object) -> Path:
     """Return the argument `name`, a str or a path, as a `Path`."""
     if not isinstance(value, (str, os.PathLike)):
-        raise InvalidInputError(f"{name} must be a path, not {type(value).__name__}")
+        raise _refused(name, "a path", type(value).__name__)
     return Path(value)
 
 
 def require_text(name: str, value: object) -> str:
     """Return the argument `name`, a str that may be empty."""
     if not isinstance(value, str):
-        raise InvalidInputError(f"{name} must be a str, not {type(value).__name__}")
+        raise _refused(name, "a str", type(value).__name__)
     return str.__str__(value)  # a subclass may compare and read as it likes
 
 
@@ -128,16 +120,14 @@ def require_names(**names: object) -> None:
     """Check that each of these arguments is a str or None."""
     for name, value in names.items():
         if value is not None and not isinstance(value, str):
-            raise InvalidInputError(
-                f"{name} must be a str or None, not the {type(value).__name__} {value!r:.60}"
-            )
+            raise _refused(name, "a str or None", f"the {type(value).__name__} {value!r:.60}")
 
 
 def require_not_blank(**texts: object) -> None:
     """Check that each of these arguments is a str with more in it than white space."""
     for name, text in texts.items():
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r:.60}")
+            raise _refused(name, "a str that is not blank", f"{text!r:.60}")
 
 
 def require_tenant(tenant: object) -> str:
@@ -148,7 +138,7 @@ def require_tenant(tenant: object) -> str:
     if tenant is None:
         return ""
     if not isinstance(tenant, str):
-        raise InvalidInputError(f"tenant must be a str or None, not {type(tenant).__name__}")
+        raise _refused("tenant", "a str or None", type(tenant).__name__)
     name = str.__str__(tenant)  # of a member of an enumeration its value
     if not name or len(name) > _LONGEST_TENANT or not name.isprintable() or name != name.strip():
         raise InvalidInputError(
@@ -161,10 +151,8 @@ def require_tenant(tenant: object) -> str:
 def require_texts(name: str, given: object) -> list[str]:
     """Return the argument `name`, an iterable of strings and not itself one, as a list."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InvalidInputError(
-            f"{name} must be a sequence of str, not {type(given).__name__}; "
-            "pass [passage.text, ...]"
-        )
+        got = f"{type(given).__name__}; pass [passage.text, ...]"
+        raise _refused(name, "a sequence of str", got)
     with foreign(name):
         texts = list(given)
     for position, text in enumerate(texts):
@@ -182,17 +170,19 @@ def require_method(name: str, value: object, call: str) -> None:
             f"{name} is the class {value.__name__}; pass an instance: {value.__name__}(...)"
         )
     if not callable(getattr(value, call.partition("(")[0], None)):
-        raise InvalidInputError(
-            f"{name} must be an object with a method {call}, not {type(value).__name__}"
-        )
+        raise _refused(name, f"an object with a method {call}", type(value).__name__)
 
 
 def require_callable(**functions: object) -> None:
     """Check that each of these arguments can be called, and need not be awaited."""
     for name, value in functions.items():
         if not callable(value):
-            raise InvalidInputError(f"{name} must be callable, not {type(value).__name__}")
+            raise _refused(name, "callable", type(value).__name__)
         if iscoroutinefunction(value) or iscoroutinefunction(value.__call__):
             raise InvalidInputError(
                 f"{name} must be no coroutine function, since a thread calls it that awaits nothing"
             )
+
+
+def _refused(name: str, wanted: str, got: str) -> InvalidInputError:
+    return InvalidInputError(f"{name} must be {wanted}, not {got}")

@@ -6,6 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
+from ragguard.errors import InvalidInputError
+
 
 def make_private(path: Path) -> None:
     """Make an empty file that only its owner may read, unless there is a file already.
@@ -14,3 +16,9 @@ def make_private(path: Path) -> None:
     """
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def cannot_write(path: Path, error: Exception) -> InvalidInputError:
+    """Return what to raise where a file that the caller names cannot be written."""
+    why = getattr(error, "strerror", error)
+    return InvalidInputError(f"cannot write {path}: {why}; pass a path that can be written")

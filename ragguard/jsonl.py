@@ -18,6 +18,19 @@ import numpy as np
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
+_BYTE_ORDER_MARK, _GZIP = b"\xef\xbb\xbf", b"\x1f\x8b"
+_A_LINE, _A_FILE = "one JSON value on the line", "one JSON value"
+_OTHER_NAMES = {"text": "page_content", "passages": "contexts", "query": "question"}
+_KINDS = {  # what JSON calls the type of a parsed value
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a boolean",
+    type(None): "null",
+}
+
 
 @dataclass(frozen=True)
 class Line:
@@ -25,7 +38,6 @@ class Line:
 
     place: str  # where it is, as "file:number"
     value: Any
-    end: int  # how many bytes of the input had been read when this line ended
 
 
 def open_input(path: str | Path) -> BinaryIO:
@@ -52,13 +64,11 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
     errors, because guessing what was meant would judge another text than the generator reads; they
     call the stream by its `name`.
     """
-    end = 0
     for number, raw in enumerate(raw_lines(stream, name), start=1):
-        end += len(raw)
         line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
         if line.strip():
             place = f"{name}:{number}"
-            yield Line(place, _parsed(line, place, _A_LINE), end)
+            yield Line(place, _parsed(line, place, _A_LINE))
 
 
 def read_json(path: str | Path) -> Any:
@@ -79,21 +89,23 @@ def passage_from_json(value: Any, place: str) -> Passage:
     """
     if isinstance(value, str):
         return Passage(value)
-    if not isinstance(value, dict):
-        _expected(place, 'a string or an object with "text" (str)', _KINDS[type(value)])
-    if "text" not in value:
-        _missing(place, value)
-    for name, (is_one, wanted) in _FIELDS.items():
-        if not is_one(value.get(name)) and (name == "text" or value.get(name) is not None):
-            _expected(place, f'"{name}" to be {wanted}', _got(name, value[name]))
-    id_, embedding = value.get("id"), value.get("embedding")
-    return Passage(
-        value["text"],
-        id=None if id_ is None else str(id_),
-        score=value.get("score"),
-        embedding=None if embedding is None else np.array(embedding, dtype=np.float64),
-        metadata=value.get("metadata"),
-    )
+    if isinstance(value, dict) and value.keys() >= {"query", "passages"} and "text" not in value:
+        raise InvalidInputError(
+            f'{place}: expected "text", which is not there; this is traffic as `ragguard filter` '
+            "reads it; pass one passage a line"
+        )
+    require_fields(value, place, "a string or an object", text=str)
+    given = {name: value[name] for name in _FIELDS if value.get(name) is not None}
+    for name, one in given.items():
+        is_one, wanted = _FIELDS[name]
+        if not is_one(one):
+            got = _wrong_entry(one) if name == "embedding" else None
+            _expected(place, f'"{name}" to be {wanted}', got or _KINDS[type(one)])
+    if "id" in given:
+        given["id"] = str(given["id"])
+    if "embedding" in given:
+        given["embedding"] = np.array(given["embedding"], dtype=np.float64)
+    return Passage(value["text"], **given)
 
 
 def read_passages(path: str | Path) -> list[Passage]:
@@ -103,10 +115,10 @@ def read_passages(path: str | Path) -> list[Passage]:
         return [passage_from_json(line.value, line.place) for line in lines]
 
 
-def require_fields(value: Any, place: str, **fields: type) -> None:
-    """Check that a JSON value is an object with these fields."""
+def require_fields(value: Any, place: str, what: str = "an object", **fields: type) -> None:
+    """Check that a JSON value, of which messages say `what` it should be, has these fields."""
     named = " and ".join(f'"{name}" ({kind.__name__})' for name, kind in fields.items())
-    wanted = f"an object with {named}"
+    wanted = f"{what} with {named}"
     if not isinstance(value, dict):
         _expected(place, wanted, _KINDS[type(value)])
     for name, kind in fields.items():
@@ -117,18 +129,6 @@ def require_fields(value: Any, place: str, **fields: type) -> None:
             _expected(place, wanted, f'one whose "{name}" is {_KINDS[type(value[name])]}')
 
 
-_BYTE_ORDER_MARK, _GZIP = b"\xef\xbb\xbf", b"\x1f\x8b"
-_KINDS = {  # what JSON calls the type of a parsed value
-    dict: "an object",
-    list: "a list",
-    str: "a string",
-    int: "a number",
-    float: "a number",
-    bool: "a boolean",
-    type(None): "null",
-}
-
-
 def _unreadable(name: str | Path, error: Exception) -> InvalidInputError:
     why = getattr(error, "strerror", error)
     return InvalidInputError(f"cannot read {name}: {why}; pass a file that exists and is readable")
@@ -136,7 +136,7 @@ def _unreadable(name: str | Path, error: Exception) -> InvalidInputError:
 
 def _parsed(raw: bytes, place: str, wanted: str) -> Any:
     try:
-        return json.loads(raw.decode("utf-8"), parse_constant=_reject_constant)
+        return json.loads(raw.rstrip(b" \t\r\n").decode("utf-8"), parse_constant=_reject_constant)
     except UnicodeDecodeError as error:
         if raw.startswith(_GZIP):
             raise InvalidInputError(
@@ -146,46 +146,20 @@ def _parsed(raw: bytes, place: str, wanted: str) -> Any:
             f"{place}: byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8; "
             "convert the file to UTF-8"
         ) from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{place}: expected {wanted}, but {_why(error, wanted)}") from error
-
-
-def _why(error: Exception, wanted: str) -> str:
-    if isinstance(error, RecursionError):
-        return "its brackets are nested too deep"
-    if isinstance(error, InvalidInputError):
-        return str(error)
-    if not isinstance(error, json.JSONDecodeError):
-        return "a number is too long"
-    if wanted is _A_LINE and error.doc.strip() in _OPENINGS:
-        return "it holds only a part of one: a file of JSON lines has one whole object a line"
-    if error.pos >= len(error.doc.rstrip()):
-        return "it ends before the value does"
-    where = f"column {error.colno}" if wanted is _A_LINE else f"line {error.lineno}"
-    return f"{_WRONG.get(error.msg, 'it is not valid JSON')} at {where}"
+    except json.JSONDecodeError as error:
+        where = f"column {error.colno}" if wanted is _A_LINE else f"line {error.lineno}"
+        why = f"at {where}: {error.msg}"
+        if wanted is _A_LINE and error.doc.strip() in _PARTS:
+            why = "it holds only a part of one: a file of JSON lines has one whole object a line"
+    except RecursionError:
+        why = "its brackets are nested too deep"
+    except ValueError as error:
+        why = str(error) if isinstance(error, InvalidInputError) else "a number is too long"
+    raise InvalidInputError(f"{place}: expected {wanted}, but {why}")
 
 
 def _reject_constant(constant: str) -> NoReturn:
     raise InvalidInputError(f"{constant} is no JSON; write null")
-
-
-_A_LINE, _A_FILE = "one JSON value on the line", "one JSON value"
-
-# What json says, in words that need no knowledge of it.
-_WRONG = {
-    "Expecting value": "no value stands",
-    "Extra data": "something follows it",
-    "Expecting property name enclosed in double quotes": "no key in double quotes stands",
-    "Illegal trailing comma before end of object": "a comma stands before the end",
-    "Illegal trailing comma before end of array": "a comma stands before the end",
-    "Expecting ':' delimiter": "a colon is missing",
-    "Expecting ',' delimiter": "a comma is missing",
-    "Unterminated string starting at": "a string begins that does not end,",
-    "Invalid control character at": "a string holds a tab or a line break that is not escaped,",
-    "Invalid \\escape": "a string holds a backslash that is not escaped,",
-    "Invalid \\uXXXX escape": "a \\u is not followed by four hex digits,",
-}
-_OPENINGS = frozenset({"[", "{", "[{", "]", "}", "},", "}]"})
 
 
 def _is_number(value: Any) -> bool:
@@ -198,36 +172,22 @@ def _is_vector(value: Any) -> bool:
 
 
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "text": (lambda value: isinstance(value, str), "a string"),
     "id": (lambda value: type(value) in (str, int), "a string or an integer"),
     "score": (_is_number, "a finite number"),
     "embedding": (_is_vector, "a list of finite numbers, one at least"),
     "metadata": (lambda value: isinstance(value, dict), "an object"),
 }
 
+_PARTS = frozenset({"[", "{", "[{", "]", "}", "},", "}]"})
 
-_OTHER_NAMES = {"text": "page_content", "passages": "contexts", "query": "question"}
 
-
-def _got(name: str, value: Any) -> str:
-    """Return what stands where a field's value should; of a vector, which entry is no number."""
-    if name != "embedding" or not isinstance(value, list):
-        return _KINDS[type(value)]
-    for number, one in enumerate(value, start=1):
+def _wrong_entry(value: Any) -> str | None:
+    """Return which entry of a list is no number, or None."""
+    for number, one in enumerate(value if isinstance(value, list) else (), start=1):
         if not _is_number(one):
             wrong = "not finite" if type(one) in (int, float) else _KINDS[type(one)]
             return f"one whose number {number} is {wrong}"
-    return "an empty list"
-
-
-def _missing(place: str, value: dict[str, Any]) -> NoReturn:
-    if "query" in value and "passages" in value:
-        advice = "this is traffic as `ragguard filter` reads it; pass one passage a line"
-    elif (other := _OTHER_NAMES["text"]) in value:
-        advice = f'rename "{other}"'
-    else:
-        advice = "add it"
-    raise InvalidInputError(f'{place}: expected "text", which is not there; {advice}')
+    return None
 
 
 def _expected(place: str, wanted: str, got: str) -> NoReturn:

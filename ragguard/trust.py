@@ -12,7 +12,6 @@ of its class as well.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_number, require_share
 from ragguard.errors import InvalidInputError
+from ragguard.jsonl import read_json
 from ragguard.passage import Passage
 
 Class = Literal["protected", "known", "open"]
@@ -66,14 +67,10 @@ class Origin:
         for name in ("source", "author", "batch"):
             names = _all_of(name, getattr(self, name), str, "names (str)")
             object.__setattr__(self, name, frozenset(names))
-        if not isinstance(self.older_than, timedelta | None):
+        age = self.older_than
+        if age is not None and not (isinstance(age, timedelta) and age >= timedelta(0)):
             raise InvalidInputError(
-                f"older_than must be a timedelta or None, not {type(self.older_than).__name__}"
-            )
-        if self.older_than is not None and self.older_than < timedelta(0):
-            raise InvalidInputError(
-                f"older_than must be at least zero, not {self.older_than}: nothing comes from "
-                "what is to come"
+                f"older_than must be a timedelta of at least zero, or None, not {age!r}"
             )
         if not (self.source or self.author or self.batch or self.older_than is not None):
             raise InvalidInputError(
@@ -124,12 +121,8 @@ class Trust:
             given = _all_of(name, getattr(self, name), (str, Origin), "Origin or names of sources")
             origins = [Origin(source=[one]) if isinstance(one, str) else one for one in given]
             object.__setattr__(self, name, tuple(origins))
-        share = self.known_share
-        if not isinstance(share, int | float | np.floating) or not 0.0 < share < 1.0:
-            raise InvalidInputError(
-                f"known_share must be between 0 and 1, not {share!r}; try {_KNOWN_SHARE}"
-            )
-        object.__setattr__(self, "known_share", float(share))
+        share = require_share("known_share", self.known_share, usual=_KNOWN_SHARE)
+        object.__setattr__(self, "known_share", share)
 
     @classmethod
     def from_json(cls, path: str | Path) -> Trust:
@@ -141,10 +134,7 @@ class Trust:
         Raises:
             InvalidInputError: The file cannot be read, or holds something else.
         """
-        try:
-            value = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, TypeError, ValueError, RecursionError) as error:
-            raise InvalidInputError(f"{path} cannot be read as JSON: {error}") from error
+        value = read_json(path)
         try:
             found = dict(_checked(value, ("protected", "known", "known_share")))
             for name in set(_CLOSED) & found.keys():
@@ -199,26 +189,20 @@ def _origin(value: Any) -> Origin | str:
     if isinstance(value, str):
         return value
     found = dict(_checked(value, ("source", "author", "batch", "older_than_days")))
-    days = found.pop("older_than_days", None)
-    if days is not None:
+    if (days := found.pop("older_than_days", None)) is not None:
         try:
-            found["older_than"] = timedelta(days=days)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidInputError(f"older_than_days must be a number, not {days!r}") from error
-        if isinstance(days, bool):
-            raise InvalidInputError(f"older_than_days must be a number, not {days!r}")
+            found["older_than"] = timedelta(days=require_number("older_than_days", days))
+        except OverflowError as error:
+            raise InvalidInputError(
+                f"older_than_days must be a number that no calendar ends before, not {days!r}"
+            ) from error
     return Origin(**found)
 
 
 def _all_of(name: str, given: Any, kinds: type | tuple[type, ...], wanted: str) -> list[Any]:
     """Return the argument `name`, several of these kinds, which messages call `wanted`."""
-    if not _are_several(given):
-        raise InvalidInputError(f"{name} must be a list of {wanted}, not {type(given).__name__}")
-    for one in given:
-        if not isinstance(one, kinds):
-            raise InvalidInputError(
-                f"{name} must hold {wanted}, not {type(one).__name__}; pass a list of them"
-            )
+    if not _are_several(given) or not all(isinstance(one, kinds) for one in given):
+        raise InvalidInputError(f"{name} must be a list of {wanted}, not {given!r:.80}")
     return list(given)
 
 

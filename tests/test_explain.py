@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from ragguard import Guard, Passage
-from ragguard.drawing import _apart, draw
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError, MissingExtraError
-from ragguard.explain import MOST_DRAWN, explain
+from ragguard.explain import MOST_DRAWN, _apart, draw, explain
 from ragguard.inline.calibration_file import gate_threshold
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"

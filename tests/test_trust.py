@@ -291,10 +291,9 @@ def test_a_policy_in_a_file_is_the_one_in_code(tmp_path):
         ('{"known": [7]}', "an object with source, author, batch, older_than_days alone, not int"),
         ('{"known": [{"sources": ["wiki"]}]}', "not one with sources"),
         ('{"known": [{"source": "wiki"}]}', "source must be a list of names"),
-        ('{"known": [{"source": [7]}]}', "source must hold names"),
+        ('{"known": [{"source": [7]}]}', "source must be a list of names"),
         ('{"known": [{}]}', "needs a condition"),
         ('{"known": [{"older_than_days": true}]}', "older_than_days must be a number"),
-        ('{"known": [{"older_than_days": NaN}]}', "older_than_days must be a number"),
         ('{"known": [{"older_than_days": 1e300}]}', "older_than_days must be a number"),
         ('{"known": [{"older_than_days": []}]}', "older_than_days must be a number"),
         ('{"known": [{"older_than_days": "9"}]}', "older_than_days must be a number"),
@@ -313,7 +312,7 @@ def test_a_file_that_holds_no_policy_is_refused_with_its_name(tmp_path, text, sa
 def test_a_file_that_cannot_be_read_is_told(tmp_path):
     with pytest.raises(InvalidInputError, match=r"nowhere\.json"):
         Trust.from_json(tmp_path / "nowhere.json")
-    for text in ("{", "[" * 100_000, "\udc80"):
+    for text in ("{", "[" * 100_000, "\udc80", '{"known": [{"older_than_days": NaN}]}'):
         (tmp_path / "trust.json").write_bytes(text.encode("utf-8", "surrogatepass"))
-        with pytest.raises(InvalidInputError, match=r"trust\.json cannot be read as JSON"):
+        with pytest.raises(InvalidInputError, match=r"trust\.json: "):
             Trust.from_json(tmp_path / "trust.json")

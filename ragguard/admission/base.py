@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError, InvalidInputError
+from ragguard.jsonl import read_json
 
 SIGNS = ("manner", "answered", "gibberish", "injection", "hidden")
 """What is judged of a passage, in the order of the columns of its profile."""
@@ -146,11 +147,9 @@ def as_base(base: Base | str | os.PathLike[str] | None) -> Base | None:
     if not isinstance(base, (str, os.PathLike)):
         raise InvalidInputError(f"base must be a Base, a path or None, not {type(base).__name__}")
     try:
-        data = json.loads(Path(base).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise CalibrationError(
-            f"cannot read the base {base}: {error}; make one with `ragguard scan --save-base`"
-        ) from error
+        data = read_json(Path(base))
+    except InvalidInputError as error:
+        raise CalibrationError(f"{error}; make it with `ragguard scan --save-base`") from error
     return Base.from_json(data, str(base))
 
 

@@ -9,9 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ragguard.arguments import require_share
 from ragguard.cli import options
-from ragguard.cli.options import flag, option
+from ragguard.cli.options import flag, option, share
 from ragguard.cli.output import FINDING, write_json
 from ragguard.cli.traffic import opened_traffic, read_traffic, require_apart
 from ragguard.errors import InvalidInputError
@@ -24,7 +23,7 @@ def calibrate(
         "calibration.json"
     ),
     alpha: Annotated[
-        float, option("The share of clean queries that it has to serve: 1/ALPHA - 1 lines.")
+        float, share("The share of clean queries that it has to serve: 1/ALPHA - 1 lines.")
     ] = 0.01,
     k: options.K = None,
     from_store: Annotated[
@@ -69,7 +68,6 @@ def calibrate(
     from ragguard import Guard
     from ragguard.inline.calibration_file import promise
 
-    require_share("--alpha", alpha)
     if from_store is None and (newest is not None or clean_looking):
         raise InvalidInputError("--newest and --clean-looking need --from-store URL")
     if from_store is not None and (source != "-" or k is not None or trail is not None):
@@ -134,7 +132,6 @@ def drift(
     from ragguard.inline.drift import drift as compare
     from ragguard.score_records import recent_p_values
 
-    require_share("--alpha", alpha)
     measure = as_calibration(calibration)
     if measure is not None:
         measure.require(alpha)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.options import flag, option
 from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_json
@@ -22,12 +21,10 @@ from ragguard.text import printable
 if TYPE_CHECKING:
     from ragguard.verdict import Verdict
 
-
 _EVIDENCE = (
     *("passage_id", "flagged", "marked", "decided", "signal", "strength", "reason", "signals"),
     "suspicion",
 )
-
 _MaxMs = Annotated[float, option("Milliseconds of processor time that a query may take.", min=1)]
 
 
@@ -66,7 +63,6 @@ def filter_traffic(
     """
     from ragguard import Guard
 
-    require_share("--alpha", alpha)
     require_apart({"--output": output}, source, store, calibration=calibration)
     in_words = output is None and not as_json and sys.stdout.isatty()
     seen: Counter[str] = Counter()
@@ -168,13 +164,12 @@ def explain(
     """
     from ragguard import Guard
     from ragguard.audit import MemoryStore
-    from ragguard.drawing import draw
     from ragguard.embedding import as_embedder
+    from ragguard.explain import draw
     from ragguard.explain import explain as explained
     from ragguard.inline.calibration_file import gate_threshold, load_calibration
     from ragguard.inline.tokens import tokenize_query
 
-    require_share("--alpha", alpha)
     require_apart({"--output": output}, source, store, calibration=calibration)
     with opened_traffic(source) as stream:
         found = next(islice(read_traffic(stream, source, progress=False), line - 1, None), None)

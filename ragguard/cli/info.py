@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
@@ -54,7 +55,7 @@ def info(
     if as_json:
         write_json(facts)
     else:
-        _show(facts)
+        show_facts(*_told(facts))
     fails = facts["store"] is not None and not facts["store"]["reachable"]
     if fails or facts["proxy"].startswith(_NO_PROXY):
         raise typer.Exit(OPERATIONAL)
@@ -123,39 +124,33 @@ def _entries(store: AuditStore) -> dict[str, int]:
     return {"quarantined": quarantined, "proposed": counts.get("proposed", 0)}
 
 
-def _show(facts: dict[str, Any]) -> None:
+def _told(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     packages = ", ".join(f"{name} {version or '?'}" for name, version in facts["packages"].items())
-    show_facts(
-        ("ragguard", f"{facts['ragguard']} on Python {facts['python']}"),
-        ("packages", packages or "not on record: run from a source tree"),
-        ("embedder", facts["embedder"]),
-        ("proxy", facts["proxy"]),
-    )
+    yield "ragguard", f"{facts['ragguard']} on Python {facts['python']}"
+    yield "packages", packages or "not on record: run from a source tree"
+    yield "embedder", facts["embedder"]
+    yield "proxy", facts["proxy"]
     for name, needed in facts["extras"].items():
         missing = ", ".join(package for package, version in needed.items() if version is None)
-        show_facts(("extra", f"{name}: {f'missing {missing}' if missing else 'installed'}"))
+        yield "extra", f"{name}: {f'missing {missing}' if missing else 'installed'}"
     store = facts["store"]
     if store is None:
-        show_facts(("store", "none given; try one with --store URL"))
+        yield "store", "none given; try one with --store URL"
     elif not store["reachable"]:
-        show_facts(("store", f"unreachable: {store['error']}"))
+        yield "store", f"unreachable: {store['error']}"
     else:
         counts = ", ".join(f"{name} {value}" for name, value in sorted(store["counts"].items()))
+        yield (
+            "store",
+            f"reachable, of all tenants: {store['quarantined']} quarantined; {counts or 'empty'}; "
+            f"answered in {store['answered_s']:.2f} s",
+        )
         last_s = store["last_verdict_s"]
         heard = "no guard has" if last_s is None else f"{last_s:.0f} s ago a guard"
-        show_facts(
-            (
-                "store",
-                f"reachable, of all tenants: {store['quarantined']} quarantined; "
-                f"{counts or 'empty'}; answered in {store['answered_s']:.2f} s",
-            ),
-            ("guards", f"{heard} recorded a verdict here"),
-        )
+        yield "guards", f"{heard} recorded a verdict here"
         if store["tenants"]:
-            show_facts(
-                ("default", _said(store["default_tenant"])),
-                *[("tenant", text) for text in _of_tenants(store["tenants"])],
-            )
+            yield "default", _said(store["default_tenant"])
+            yield from (("tenant", text) for text in _of_tenants(store["tenants"]))
 
 
 def _of_tenants(tenants: dict[str, dict[str, int]]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from ragguard.arguments import require_share
 from ragguard.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -26,6 +27,15 @@ def option(help: str, *names: str, **settings: Any) -> Any:
 def flag(name: str, help: str, **settings: Any) -> Any:
     """Return an option that is on where it is given, for `Annotated[bool, ...]`."""
     return typer.Option(name, metavar="", help=help, **settings)
+
+
+def share(help: str, *, usual: float = 0.01) -> Any:
+    """Return the option of an alpha, which is checked, for `Annotated[float, ...]`."""
+
+    def checked(alpha: float) -> float:
+        return require_share("--alpha", alpha, usual=usual)
+
+    return typer.Option(help=help, callback=checked)
 
 
 def output(help: str) -> Any:
@@ -49,7 +59,7 @@ EveryTenant = Annotated[
 Why = Annotated[str | None, option("The reason, which the trail keeps.")]
 Actor = Annotated[str | None, option("Who decides this, for the audit; else your login name.")]
 AsJson = Annotated[bool, flag("--json", "Write JSON to stdout, nothing else.")]
-Alpha = Annotated[float, option("Share of clean queries that it may touch, in (0, 1).")]
+Alpha = Annotated[float, share("Share of clean queries that it may touch, in (0, 1).")]
 MarkAlpha = Annotated[
     float | None, option("Share in which passages may be marked or dropped; 5 alpha by default.")
 ]

@@ -100,16 +100,14 @@ def show_table(
         console = Console(highlight=False, width=_FILE_WIDTH)
     cells = [[printable(cell) for cell in row] for row in rows]
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    needed = 2
     for column, *shown in zip(columns, *cells, strict=True):
         longest = max(map(cell_len, (column, *shown)))
         width = min(longest, _WRAPPED_WIDTH) if column in wrapped else longest
         table.add_column(column, no_wrap=column not in wrapped, min_width=width, overflow="fold")
-        needed += width + 2
     for row in cells:
         table.add_row(*map(Text, row))
     # On a narrow terminal long lines wrap; Rich would cut ids off instead.
-    console.width = max(console.width, needed)
+    console.width = max(console.width, console.measure(table).minimum)
     console.print(table)
 
 

@@ -16,9 +16,8 @@ from typing import IO, TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from ragguard.arguments import require_share
 from ragguard.cli import options
-from ragguard.cli.options import flag, option
+from ragguard.cli.options import flag, option, share
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_apart
 from ragguard.jsonl import passage_from_json, raw_lines, read_lines
@@ -45,7 +44,7 @@ ul { margin: 0; padding-left: 1.1rem } details { color: #555 }
 def scan(
     source: Annotated[str, options.source("Passages as JSON lines; - is stdin.")] = "-",
     alpha: Annotated[
-        float, option("Share of clean passages that may be refused, in (0, 1).")
+        float, share("Share of clean passages that may be refused, in (0, 1).", usual=0.001)
     ] = 0.001,
     base: Annotated[
         Path | None, option("The knowledge base that they join: what --save-base wrote.")
@@ -72,7 +71,6 @@ def scan(
     from ragguard.admission import Scan, as_base, propose
     from ragguard.audit import QuarantineWatch
 
-    require_share("--alpha", alpha, usual=0.001)
     require_apart({"--save-base": save_base, "--html": html}, source, store, base=base)
     with ExitStack() as opened:
         known, kept, held = as_base(base), None, None
@@ -89,7 +87,7 @@ def scan(
         stream.seek(0)
         judge.add(
             passage_from_json(line.value, line.place)
-            for line in read_with_bar(stream, name, total=size, counted="passages")
+            for line in read_with_bar(stream, name, total=size)
         )
         found = judge.judged(known, alpha=alpha)
         counts = Counter({"admitted": 0, "review": 0, "refused": 0})

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.events import LeftAlone
 from ragguard.cli.options import flag, option
@@ -95,7 +94,6 @@ def worker(
     from ragguard.knowledge.memory import KnowledgeBase
     from ragguard.trust import Trust
 
-    require_share("--alpha", alpha)
     sources = protected or []
     options.require_not_blank(*[("--protected", name) for name in sources])
     if trust is not None and sources:
@@ -232,14 +230,8 @@ def review(
     from ragguard.review.app import review_app
     from ragguard.review.request import Settings
 
-    require_share("--alpha", alpha)
     if trusted_proxy and user_header is None:
         raise InvalidInputError("--trusted-proxy needs --user-header, the header that it sets")
-    if user_header is not None and not trusted_proxy:
-        raise InvalidInputError(
-            "--user-header needs --trusted-proxy: a header can be sent by anybody, so name the "
-            "addresses of the proxy that sets it"
-        )
     proxy = None if user_header is None else TrustedProxy.of(user_header, trusted_proxy or ())
     token = os.environ.get(_TOKEN) or secrets.token_urlsafe(24)
     access = Access(token, proxy=proxy)

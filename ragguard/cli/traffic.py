@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 from ragguard.cli.output import complain
 from ragguard.errors import InvalidInputError
-from ragguard.file_mode import make_private
+from ragguard.file_mode import cannot_write, make_private
 from ragguard.jsonl import Line, open_input, passage_from_json, read_lines, require_fields
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def opened_output(path: Path) -> IO[str]:
         make_private(path)
         return path.open("w", encoding="utf-8")
     except OSError as error:
-        raise InvalidInputError(
-            f"cannot write {path}: {error.strerror}; pass a path that can be written"
-        ) from error
+        raise cannot_write(path, error) from error
 
 
 def require_apart(
@@ -81,7 +79,7 @@ def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[R
     """Yield each line of what `opened_traffic(source)` gave; with `progress` under a bar."""
     name = "<stdin>" if source == "-" else source
     total = None if source == "-" else Path(source).stat().st_size or None
-    for line in read_with_bar(stream, name, total=total, counted="queries", progress=progress):
+    for line in read_with_bar(stream, name, total=total, progress=progress):
         require_fields(line.value, line.place, query=str, passages=list)
         passages = [
             passage_from_json(item, f"{line.place}: passages[{position}]")
@@ -91,24 +89,20 @@ def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[R
 
 
 def read_with_bar(
-    stream: BinaryIO, name: str, *, total: int | None, counted: str, progress: bool = True
+    stream: BinaryIO, name: str, *, total: int | None, progress: bool = True
 ) -> Iterator[Line]:
-    """Yield every line of `total` bytes, None if unknown, under a bar that counts what is named."""
-    lines = read_lines(stream, name)
+    """Yield every line of `total` bytes, None if unknown, under a bar on a terminal."""
     if not (progress and sys.stderr.isatty()):
-        yield from lines
+        yield from read_lines(stream, name)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeElapsedColumn
 
     with Progress(
-        *(BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn()),
+        *(BarColumn(), DownloadColumn(), TimeElapsedColumn()),
         console=Console(stderr=True),
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
     ) as bar:
-        task = bar.add_task("", total=total)
-        for count, line in enumerate(lines, start=1):
-            yield line
-            bar.update(task, completed=line.end, description=f"{count} {counted}")
+        yield from read_lines(bar.wrap_file(stream, total), name)

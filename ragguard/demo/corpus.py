@@ -1,4 +1,4 @@
-"""The demo's fictional knowledge base, its questions, and texts that poison each of them."""
+"""The demo's fictional knowledge base, its questions, texts that poison each, and its English."""
 
 from __future__ import annotations
 
@@ -68,9 +68,22 @@ def load_corpus() -> Corpus:
     return Corpus(tuple(passages), tuple(questions))
 
 
+def _read(name: str) -> str:
+    return (files("ragguard.demo") / "data" / name).read_text(encoding="utf-8")
+
+
 def _rows(name: str) -> Iterator[dict[str, Any]]:
-    text = (files("ragguard.demo") / "data" / name).read_text(encoding="utf-8")
-    return map(json.loads, text.splitlines())
+    return map(json.loads, _read(name).splitlines())
+
+
+def _as_sets(value: Any) -> Any:
+    if isinstance(value, str):
+        return frozenset(value.split())
+    return {name: _as_sets(words) for name, words in value.items()}
+
+
+VOCABULARY: dict[str, Any] = _as_sets(json.loads(_read("vocabulary.json")))
+"""The reader's English: words by what they tell, and of units by the word that asks for them."""
 
 
 def poison(

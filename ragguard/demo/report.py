@@ -52,8 +52,8 @@ class Case:
     form: Form
     planted: list[Passage]  # texts of the kind `attack` in this `form`
     answers: dict[str, str] = field(default_factory=dict)
-    verdict: Verdict | None = None  # what the filter said in the stage "filtered"
     attributions: dict[str, Attribution] = field(default_factory=dict)  # by what was reported
+    verdict: Verdict = field(init=False)  # what the filter said in the stage "filtered"
 
     @property
     def planted_ids(self) -> set[str]:
@@ -66,8 +66,7 @@ class Case:
 
     def dropped(self) -> dict[str, str]:
         """Return the filter's reason for each passage that it dropped, by id."""
-        evidence = self.verdict.evidence if self.verdict is not None else ()
-        return {one.passage_id: one.reason for one in evidence if one.flagged}
+        return {one.passage_id: one.reason for one in self.verdict.evidence if one.flagged}
 
     def to_dict(self) -> dict[str, Any]:
         """Return its figures as plain JSON types."""

@@ -6,6 +6,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +62,8 @@ def run_demo(
         on_stage: Is told in words what is done next.
 
     Returns:
-        `summary`, with the size of the clean knowledge base ("passages"), how many passages are
-        "retrieved" and "read" by which "reader", from how many clean questions the filter drops one
-        ("clean_touched", "paraphrases_touched"), how many it leaves right ("clean_filtered_right"),
-        how many "rounds" of reports there were, how many passages went into quarantine "at_once",
-        how many a person "confirmed", and a "filter_example" and a "trace_example", if any.
+        `summary` of what happened; "passages" is the size of the clean knowledge base, and
+        "clean_touched" from how many clean questions the filter drops a passage.
 
     Raises:
         InvalidInputError: `questions` is out of range.
@@ -76,11 +74,11 @@ def run_demo(
     count = (_OF_MODEL if model else total) if questions is None else questions
     if not 1 <= count <= total:
         raise InvalidInputError(f"questions must be 1 to {total}, not {count}")
-    cases = []
-    for number, question in enumerate(random.Random(seed).sample(corpus.questions, count)):
-        kind, form, texts = MANNERS[number % len(MANNERS)]
-        planted = poison(question, kind, form=form, count=texts)
-        cases.append(Case(question, kind, form, planted))
+    asked = random.Random(seed).sample(corpus.questions, count)
+    cases = [
+        Case(question, kind, form, poison(question, kind, form=form, count=texts))
+        for question, (kind, form, texts) in zip(asked, cycle(MANNERS), strict=False)
+    ]
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="ragguard-demo-") as folder:
         found = _run(corpus, cases, f"sqlite:///{Path(folder) / 'audit.db'}", on_stage, model)
@@ -195,8 +193,7 @@ def _filter_example(cases: Sequence[Case], knowledge: KnowledgeBase) -> dict[str
     for case in cases:
         if case.right("poisoned") or not case.right("filtered") or case.attack == "refusal":
             continue
-        dropped = case.dropped()
-        kept = {passage.id for passage in case.verdict.kept} if case.verdict is not None else set()
+        dropped, kept = case.dropped(), {passage.id for passage in case.verdict.kept}
         return {
             "question": case.question.text,
             "correct_answer": case.question.correct_answer,

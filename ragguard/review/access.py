@@ -57,7 +57,8 @@ class TrustedProxy:
             raise InvalidInputError(f"{header!r} is no name of a header; try X-Forwarded-User")
         if not addresses:
             raise InvalidInputError(
-                "a header can be sent by anybody: name the addresses of the proxy that sets it"
+                "--user-header needs --trusted-proxy: a header can be sent by anybody, so name the "
+                "addresses of the proxy that sets it"
             )
         try:
             networks = tuple(ipaddress.ip_network(one) for one in addresses)

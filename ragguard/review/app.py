@@ -1,21 +1,25 @@
-"""The web application: who asks, what for, and headers under which nothing in a page can run."""
+"""The web application: who comes in, what for, and headers under which nothing can run."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from typing import Any
+from urllib.parse import urlsplit
 
 try:
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
+    from starlette.datastructures import Headers, MutableHeaders
     from starlette.middleware import Middleware
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse, RedirectResponse, Response
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from ragguard.review.rendering import rendered, visible
 except ImportError as error:
@@ -29,10 +33,24 @@ from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.review import pages, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
-from ragguard.review.door import HEADERS, Door, form_of, is_own
 from ragguard.review.request import Fields, Settings, Visit, address_of, decide, first, parsed
 
+HEADERS = {  # of every response
+    # No script at all, and nothing from anywhere else: what a passage says stays text.
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_MOST_BYTES = 200_000  # of a form
 COOKIE = "ragguard_review"
+_DEFECT = "This is a defect of ragguard; please report it with what the command has printed."
 _Answering = Callable[[Request, Person], Awaitable[Response]]
 # By path: the title, and what the template of that name shows.
 _MENU: dict[str, tuple[str, Callable[[Visit], Mapping[str, Any]]]] = {
@@ -97,8 +115,13 @@ class _Site:
                 Route("/logout", self._known(self._logout), methods=["POST"]),
                 Mount("/static", StaticFiles(packages=[("ragguard.review", "static")])),
             ],
-            middleware=[Middleware(Door, hosts=hosts)],
-            exception_handlers={404: _not_found, RagguardError: _failed, Exception: _defect},
+            middleware=[Middleware(_Door, hosts=hosts)],
+            exception_handlers={
+                404: lambda *_: _error("Not found", "There is no such page.", 404),
+                RagguardError: _failed,
+                # Starlette raises the error again, so that the server logs it.
+                Exception: lambda *_: _error("Not done", _DEFECT, 500),
+            },
         )
 
     def _known(self, answer: _Answering) -> Callable[[Request], Awaitable[Response]]:
@@ -132,7 +155,7 @@ class _Site:
         return PlainTextResponse(visible(await run_in_threadpool(pages.text, visit)))
 
     async def _decide(self, request: Request, person: Person) -> Response:
-        visit = self._visit(person, {}, await form_of(request))
+        visit = self._visit(person, {}, await _form_of(request))
         if not self._access.form_holds(person, visit.filled("form")):
             return _refused()
         done, count = await run_in_threadpool(decide, visit)
@@ -143,7 +166,7 @@ class _Site:
 
     async def _login(self, request: Request) -> Response:
         # First, or attempts whose forms come slowly would not have to wait for each other.
-        form = await form_of(request) if request.method == "POST" else {}
+        form = await _form_of(request) if request.method == "POST" else {}
         address = _address(request)
         if wait := self._access.wait(address):
             return self._closed(f"Too many attempts. Wait {ceil(wait)} seconds.", 429, wait)
@@ -151,7 +174,7 @@ class _Site:
             code = first(parsed(request.scope["query_string"]), "once")
             if not code:
                 return self._closed(status=200)
-            if not is_own(request):  # or a site could use up the attempts of whoever visits it
+            if not _is_own(request):  # or a site could use up the attempts of whoever visits it
                 return self._closed("Another site sent you here. Paste the link instead.", 403)
             session = self._access.enter_once(code, self._owner, address)
             refusal = "This link has been used, or was never right."
@@ -175,7 +198,7 @@ class _Site:
         return response
 
     async def _logout(self, request: Request, person: Person) -> Response:
-        form = await form_of(request)
+        form = await _form_of(request)
         if not self._access.form_holds(person, first(form, "form")):
             return _refused()
         self._access.leave(person)
@@ -215,16 +238,6 @@ def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001
     return _error("Not done", str(error), 503 if isinstance(error, StoreError) else status)
 
 
-def _defect(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    # Starlette raises the error again, so that the server logs it.
-    words = "This is a defect of ragguard; please report it with what the command has printed."
-    return _error("Not done", words, 500)
-
-
-def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    return _error("Not found", "There is no such page.", 404)
-
-
 def _refused() -> Response:
     words = "The form is not of your session, and nothing was changed. Load the page again."
     return _error("Refused", words, 403)
@@ -232,9 +245,53 @@ def _refused() -> Response:
 
 def _error(title: str, words: str, status: int) -> Response:
     body = rendered("failed.html", title=title, words=words)
-    # What is answered outside of `Door`, as a defect is, needs the headers as well.
+    # What is answered outside of `_Door`, as a defect is, needs the headers as well.
     return Response(body, status, HEADERS, media_type="text/html")
 
 
 def _address(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+def _is_own(request: Request) -> bool:
+    """Return whether no other site caused a request, as far as the browser says."""
+    return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+
+
+async def _form_of(request: Request) -> Fields:
+    """Return the fields of a form that a page of ours sent, and that is not too large."""
+    if not _is_own(request):
+        raise InvalidInputError("another site sent this form; use the one on this page")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BYTES:
+            raise InvalidInputError("the form is too large; decide about fewer passages at once")
+    return parsed(body)
+
+
+class _Door:
+    """Refuses other hosts' requests, and adds the security headers to every response."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
+        self._app = app
+        self._hosts = None if hosts is None else {host.lower() for host in hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def started(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        app, host = self._app, None
+        with suppress(ValueError):
+            host = urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname
+        if self._hosts is not None and host not in self._hosts:
+            app = PlainTextResponse("This page is not served under that name: --served-as.", 400)
+        await app(scope, receive, started)

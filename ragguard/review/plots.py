@@ -6,6 +6,7 @@ An attribution is drawn as where each passage in scope lies in ES, SC, GC and RS
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -60,15 +61,14 @@ def by_day(
 ) -> list[Day]:
     """Return the last `DAYS` days up to `today`, UTC, oldest first as the scores are."""
     alpha = settings.alpha
-    days = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
-    told: dict[date, list[VerdictRecord]] = {day: [] for day in days}
-    scored: dict[date, list[ScoredQuery]] = {day: [] for day in days}
+    told: dict[date, list[VerdictRecord]] = defaultdict(list)
+    scored: dict[date, list[ScoredQuery]] = defaultdict(list)
     for verdict in verdicts:
-        told.get(verdict.recorded_at.date(), []).append(verdict)
+        told[verdict.recorded_at.date()].append(verdict)
     for record in scores:
-        scored.get(record.recorded_at.date(), []).append(record)
+        scored[record.recorded_at.date()].append(record)
     found = []
-    for day in days:
+    for day in [today - timedelta(days=ago) for ago in reversed(range(DAYS))]:
         outcomes = [passage.outcome for verdict in told[day] for passage in verdict.passages]
         p_values, calibrated = recent_p_values(scored[day], settings.calibration, alpha=alpha)
         spread = np.quantile(p_values, (0.1, 0.5, 0.9)).tolist() if len(p_values) else [None] * 3

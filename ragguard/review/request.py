@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from functools import partial
-from typing import TypedDict
+from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from ragguard.audit import AuditStore
@@ -110,13 +110,7 @@ def address_of(path: str, /, **fields: str | int | datetime | None) -> str:
     return f"{path}?{query}" if given else path
 
 
-class _By(TypedDict):
-    """Who decides, and why."""
-
-    actor: str
-    said: str
-
-
+_By = dict[str, Any]  # who decides ("actor"), and why ("said")
 _Action = Callable[[Visit, Decisions, _By], Sequence[object]]
 
 
@@ -132,9 +126,8 @@ def decide(visit: Visit) -> tuple[str, int]:
         raise InvalidInputError("this form asks for nothing that the page can do; reload the page")
     if not why:
         raise InvalidInputError("say why: whoever looks at this later must understand it")
-    by = _By(actor=visit.person.name, said=why[:_LONGEST_WHY])
-    changed = ACTIONS[wanted](visit, Decisions(visit.store), by)
-    return wanted, len(changed)
+    by = {"actor": visit.person.name, "said": why[:_LONGEST_WHY]}
+    return wanted, len(ACTIONS[wanted](visit, Decisions(visit.store), by))
 
 
 def _named(visit: Visit) -> tuple[list[str], list[QuarantineEntry]]:
@@ -185,8 +178,8 @@ def _vouch(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[
 
 
 def _vouch_for_name(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
-    name, until = visit.filled("name"), _until(visit)
-    return [decisions.allow(name, why=by["said"], effect=effect, until=until, **by)]
+    how = {"effect": effect, "until": _until(visit), "why": by["said"], **by}
+    return [decisions.allow(visit.filled("name"), **how)]
 
 
 def _disallow(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:

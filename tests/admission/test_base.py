@@ -73,7 +73,7 @@ def test_a_damaged_file_says_how_to_make_another(tmp_path, broken):
 
 
 def test_what_cannot_be_read_or_written_is_told(tmp_path):
-    with pytest.raises(CalibrationError, match="cannot read the base"):
+    with pytest.raises(CalibrationError, match="make it with `ragguard scan --save-base`"):
         as_base(tmp_path / "none.json")
     with pytest.raises(CalibrationError, match="cannot write the base"):
         made().save(tmp_path / "none" / "base.json")

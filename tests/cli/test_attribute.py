@@ -93,7 +93,10 @@ def test_a_bad_knowledge_base_names_its_line(run, jsonl):
     base = jsonl("kb.jsonl", "fine", {"id": "a"})
     result = run("attribute", "--query", "q", "--response", "r", "-b", base)
     assert result.exit_code == 2
-    assert result.stderr == f'ragguard: {base}:2: expected "text", which is not there; add it\n'
+    assert result.stderr == (
+        f'ragguard: {base}:2: expected a string or an object with "text" (str), got one without '
+        '"text"\n'
+    )
 
 
 @pytest.mark.parametrize(

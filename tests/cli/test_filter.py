@@ -149,7 +149,7 @@ def test_more_time_is_an_option_that_the_complaint_names(run, jsonl, monkeypatch
         ({"query": 3, "passages": []}, 'got one whose "query" is a number'),
         ({"query": "q", "passages": {}}, 'got one whose "passages" is an object'),
         ({"query": "q", "passages": ["a", 3]}, 'passages[1]: expected a string or an object'),
-        ({"query": "q", "passages": [{"id": "a"}]}, 'passages[0]: expected "text", which'),
+        ({"query": "q", "passages": [{"id": "a"}]}, "passages[0]: expected a string or"),
         (b'{"query": "q", "passages": ["\xff"]}', "byte 30 (0xff) is not UTF-8"),
         (b'{"query": "q", "passages": [NaN]}', "NaN is no JSON"),
         (b'{"query": ', "expected one JSON value"),

@@ -152,7 +152,8 @@ def test_names_the_bad_line(tmp_path):
     path.write_text('{"text": "a"}\n\n{"txt": "b"}\n')
     with pytest.raises(InvalidInputError) as caught:
         KnowledgeBase.from_jsonl(path)
-    assert str(caught.value) == f'{path}:3: expected "text", which is not there; add it'
+    told = f"{path}:3: expected a string or an object with "
+    assert str(caught.value) == f'{told}"text" (str), got one without "text"'
 
 
 def test_says_when_a_file_cannot_be_read(tmp_path):
