@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ragguard.attribution.answer import answer_of
 from ragguard.attribution.coverage import STOP_STEMS
-from ragguard.stems import stem, tokenize
+from ragguard.stems import stem, tokenize, words_of
 from ragguard.text import STOP_WORDS
 
 # Words that turn an answer round are function words to everybody else.
@@ -80,7 +80,7 @@ def claim(query: str, response: str) -> str:
     '26 km'
     """
     pieces = _concluded(response).split()
-    asked, *words = (set(tokenize(text)) for text in (query, *pieces))
+    asked, *words = map(set, words_of([query, *pieces]))
     asked -= POLARITY
     common = STOP_WORDS | _FRAME
     known = common | asked

@@ -5,6 +5,10 @@
 
 P0 is the probability of a word before any text is read (`ragguard.proxy.lexical`), so that a rare
 word of the question counts for more. Words are compared as `ragguard.stems` writes them.
+
+A reader sees the same in "B0b Cr@ne", "B<b></b>ob Cra-ne" and "Bob Crane"; a comparison of words
+does not. So a sentence that holds the letters of a claim, as quarantine reads letters, and not its
+words, is read as if the claim stood behind it, and so are several sentences of which none does.
 """
 
 from __future__ import annotations
@@ -15,11 +19,17 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.inline.fingerprints import fingerprints
+from ragguard.inline.normalize.leet import lettered
+from ragguard.lru import Remembered
 from ragguard.proxy.lexical import word_log_probability
 from ragguard.stems import stem, stems_of
-from ragguard.text import STOP_WORDS, sentences
+from ragguard.text import STOP_WORDS, sentences, tokens
+from ragguard.text.letters import letters_of
 
 STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
+_LEAST = 5  # letters, which stand nowhere by chance
+_SENTENCES = 50  # of a text with more nobody asks which of them it is
 
 
 def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
@@ -88,3 +98,47 @@ class Question:
             return 1.0
         found = sum(weight for word, weight in self._weights.items() if word in words)
         return min(1.0, found / self._total)
+
+
+def spelled(claimed: str, texts: Sequence[str]) -> list[str]:
+    """Return texts with a claim behind each sentence that states it in another spelling.
+
+    >>> spelled("Bob Crane", ["It was built by B0b Cr@ne. It is of oak.", "Bob Crane built it."])
+    ['It was built by B0b Cr@ne. Bob Crane It is of oak.', 'Bob Crane built it.']
+    """
+    sought = {one for one in letters_of([claimed, lettered(claimed)]) if len(one) >= _LEAST}
+    if not sought:
+        return [*texts]
+    said = f" {' '.join(tokens(claimed))} "
+    return [
+        _spelled(claimed, sought, text)
+        if holds and said not in f" {' '.join(tokens(text))} "
+        else text
+        for text, holds in zip(texts, _holding(texts, sought), strict=True)
+    ]
+
+
+def _spelled(claimed: str, sought: Set[bytes], text: str) -> str:
+    parts = sentences(text)
+    if len(parts) > _SENTENCES:
+        return f"{text} {claimed}"
+    each = zip(parts, _holding(parts, sought), strict=True)
+    said = " ".join([f"{part} {claimed}" if holds else part for part, holds in each])
+    return said if claimed in said else f"{text} {claimed}"
+
+
+def _holding(texts: Sequence[str], sought: Set[bytes]) -> list[bool]:
+    return [any(one in letters for one in sought) for letters, _ in readings(texts)]
+
+
+def _read(texts: Sequence[str]) -> list[tuple[bytes, NDArray[np.uint32]]]:
+    each = [fingerprints([text]) for text in texts]
+    return [(one.letters, one.distinct(0)) for one in each]
+
+
+readings: Remembered[str, tuple[bytes, NDArray[np.uint32]]] = Remembered(
+    _read,
+    max_bytes=24 * 2**20,
+    weigh=lambda text, read: 4 * len(text) + len(read[0]) + read[1].nbytes + 300,
+)
+"""Returns of every text its letters, as quarantine reads them, and its fingerprints, sorted."""

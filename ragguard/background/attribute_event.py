@@ -151,7 +151,8 @@ class EventAttributor:
         # with marks holds a part.
         p_values, alpha = attribution.details.get("marks", {}), self._policy.attack_alpha
         marked = {key: one for key, one in blamed.items() if p_values.get(key, 1.0) <= alpha}
-        said = [readings.said_lately(one) for one in (blamed, marked)]
+        said = readings.said_lately(blamed)
+        of_marked = said if len(marked) == len(blamed) else readings.said_lately(marked)
         cleared = readings.cleared(attribution.cleared)
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
@@ -169,8 +170,8 @@ class EventAttributor:
                 lacks = "it, or its source, is allowed or protected"
             # Whoever reports may have put words around an honest page.
             signed = words if shown or lacks is not None else ""
-            accused = (marked if key in marked else blamed).keys()
-            held = readings.held_parts(passage.text, beside, accused)
+            accused, others = (marked, of_marked) if key in marked else (blamed, said)
+            held = readings.held_parts(passage.text, beside, accused.keys())
             entries.append(
                 QuarantineEntry(
                     key=key,
@@ -180,7 +181,7 @@ class EventAttributor:
                     event_id=event.id,
                     status="quarantined" if lacks is None else "proposed",
                     reporters=(event.reporter,),
-                    signature=signature(signed, [*cleared, *held, *said[key in marked]]),
+                    signature=signature(signed, [*cleared, *held, *others]),
                 )
             )
         if _is_undone(store, event):

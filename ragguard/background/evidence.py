@@ -26,6 +26,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.attribution.coverage import readings
 from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, explains
 from ragguard.attribution.ragorigin.traced_claim import meter_of
 from ragguard.attribution.result import Attribution, Retrieve
@@ -228,7 +229,7 @@ class Readings:
     def __init__(self, event: Event, seen: RecentPassages | None) -> None:
         self._event, self._seen = event, seen
         self.key = lru_cache(_REMEMBERED)(content_key)
-        self._marks = lru_cache(_REMEMBERED)(lambda text: fingerprints([text]).distinct(0))
+        self._marks = lru_cache(_REMEMBERED)(lambda text: readings([text])[0][1])
 
     def doubt(self, text: str, beside: Sequence[str], *, known: bool) -> str | None:
         """Return why a text's marks may be the doing of whoever reports, or None.
@@ -278,7 +279,7 @@ class Readings:
         if self._seen is None or not accused:
             return []
         said = said_elsewhere(
-            np.unique(fingerprints([one.text for one in accused.values()]).hashes),
+            np.unique(np.concatenate([self._marks(one.text) for one in accused.values()])),
             self._seen.texts(self._event.tenant),
             lambda text: self.key(text) not in accused and not self._shows_one(text),
         )
