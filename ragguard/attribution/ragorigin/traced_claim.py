@@ -161,7 +161,7 @@ def _says_alone(sentence: str, phrase: str, asked: Set[str]) -> bool:
 def _phrases(sentence: str, asked: Set[str], *, choice: bool) -> Iterator[tuple[str, float]]:
     """Yield the claims of a sentence, each with its kind."""
     pieces = sentence.split()
-    words = [*map(set, stems_of(pieces))]
+    words = [set(stems(piece)) for piece in pieces]
     first = next((at for at, found in enumerate(words) if found), 0)
     named = [any(c.isupper() or c.isdigit() for c in piece) for piece in pieces]
     # What a number counts or a name possesses, as in `claim`.
