@@ -14,7 +14,7 @@ from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.background import Policy, evidence
 from ragguard.background.attribute_event import EventAttributor
-from ragguard.content import content_key
+from ragguard.content import content_key, content_keys
 from ragguard.errors import StoreError
 from ragguard.inline.fingerprints import fingerprints
 from ragguard.knowledge.memory import KnowledgeBase
@@ -147,15 +147,15 @@ def test_a_second_report_finds_the_second_attack():
 def test_of_an_event_each_text_is_worked_out_once(monkeypatch):
     worked_out = Counter()
 
-    def key(text):
-        worked_out["key of", text] += 1
-        return content_key(text)
+    def keys(texts):
+        worked_out.update(("key of", text) for text in texts)
+        return content_keys(texts)
 
     def marks(texts):
         worked_out.update(("marks of", text) for text in texts)
         return fingerprints(texts)
 
-    monkeypatch.setattr(evidence, "content_key", key)
+    monkeypatch.setattr(evidence, "content_keys", keys)
     monkeypatch.setattr("ragguard.attribution.coverage.fingerprints", marks)
     lies = [f"{QUESTION} Orla Venn {n}. {page(4_000)}" for n in range(3)]
     texts = [*lies, *[page(4_000) for _ in range(5)]]

@@ -207,8 +207,8 @@ class SupportMeter:
         return support
 
     def _read(self, texts: Sequence[str]) -> list[str]:
-        new = [text for text in texts if text not in self._as_read]
-        self._as_read |= zip(new, spelled(self.claim, new), strict=True)
+        if new := [text for text in texts if text not in self._as_read]:
+            self._as_read |= zip(new, spelled(self.claim, new), strict=True)
         return [self._as_read[text] for text in texts]
 
     def carried(self, texts: Sequence[str]) -> NDArray[np.float64]:
