@@ -18,6 +18,7 @@ from ragguard.content import content_key, content_keys
 from ragguard.errors import StoreError
 from ragguard.inline.fingerprints import fingerprints
 from ragguard.knowledge.memory import KnowledgeBase
+from ragguard.lru import forget_all
 from ragguard.passage import Passage
 from ragguard.recent_passages import RecentPassages
 
@@ -174,6 +175,22 @@ def test_of_an_event_each_text_is_worked_out_once(monkeypatch):
     assert len(asked) > 2 * len(lies)
     whole = {worked: times for worked, times in worked_out.items() if worked[1] in texts}
     assert whole == {(what, text): 1 for what in ("key of", "marks of") for text in texts}
+
+
+def test_what_is_read_for_the_attribution_is_not_read_again_for_the_quarantine(monkeypatch):
+    read = Counter()
+
+    def counting(texts):
+        read.update(texts)
+        return fingerprints(texts)
+
+    forget_all()
+    monkeypatch.setattr("ragguard.attribution.coverage.fingerprints", counting)
+    texts = [f"{QUESTION} It was Orla Venn.", *BENIGN]
+    with Guard() as guard:
+        found = guard.attribution(guard.report(QUESTION, "Orla Venn", passages=texts), 60.0)
+    assert [one.text for one in found.responsible] == texts[:1]
+    assert {text: read[text] for text in texts} == dict.fromkeys(texts, 1)
 
 
 def test_what_very_many_are_accused_of_is_searched_for_within_bounds():
