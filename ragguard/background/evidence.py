@@ -27,7 +27,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.coverage import readings
+from ragguard.attribution.claim import readings
 from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, explains
 from ragguard.attribution.ragorigin.traced_claim import meter_of
 from ragguard.attribution.result import Attribution, Retrieve

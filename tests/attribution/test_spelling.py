@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.coverage import spelled
+from ragguard.attribution.claim import spelled
 from ragguard.inline.fingerprints import fingerprints
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
@@ -61,7 +61,7 @@ def test_of_very_many_sentences_nobody_asks_which_it_is(monkeypatch):
         read.extend(texts)
         return fingerprints(texts, letters)
 
-    monkeypatch.setattr("ragguard.attribution.coverage.fingerprints", counting)
+    monkeypatch.setattr("ragguard.attribution.claim.fingerprints", counting)
     text = "B0b Cr4ne did it. " + "So. " * 20_000
     assert spelled(CLAIM, [text]) == [f"{text} {CLAIM}"]
     assert read == [text]

@@ -157,7 +157,7 @@ def test_of_an_event_each_text_is_worked_out_once(monkeypatch):
         return fingerprints(texts)
 
     monkeypatch.setattr(evidence, "content_keys", keys)
-    monkeypatch.setattr("ragguard.attribution.coverage.fingerprints", marks)
+    monkeypatch.setattr("ragguard.attribution.claim.fingerprints", marks)
     lies = [f"{QUESTION} Orla Venn {n}. {page(4_000)}" for n in range(3)]
     texts = [*lies, *[page(4_000) for _ in range(5)]]
     details = {"counterfactual": True, "marks": {content_key(one): 0.01 for one in lies}}
@@ -185,7 +185,7 @@ def test_what_is_read_for_the_attribution_is_not_read_again_for_the_quarantine(m
         return fingerprints(texts)
 
     forget_all()
-    monkeypatch.setattr("ragguard.attribution.coverage.fingerprints", counting)
+    monkeypatch.setattr("ragguard.attribution.claim.fingerprints", counting)
     texts = [f"{QUESTION} It was Orla Venn.", *BENIGN]
     with Guard() as guard:
         found = guard.attribution(guard.report(QUESTION, "Orla Venn", passages=texts), 60.0)
@@ -404,7 +404,7 @@ def test_a_cleared_text_is_read_once_whatever_is_accused(monkeypatch):
         read.update(texts)
         return fingerprints(texts, letters)
 
-    monkeypatch.setattr("ragguard.attribution.coverage.fingerprints", counting)
+    monkeypatch.setattr("ragguard.attribution.claim.fingerprints", counting)
     cleared = [Passage(f"The mill of Halden has {n} stones, one of them new.") for n in range(9)]
     accused = [Passage(f"Bob Crane built pier {n} of Halden, as all know.") for n in range(30)]
     scores = [PassageScore(one, 0.0, 0.0, 0.0, 0.0, responsible=False) for one in cleared]
