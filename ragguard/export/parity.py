@@ -20,7 +20,6 @@ from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
 
 _SIZE = 15  # passages of a scope
-_DEMO = 16  # scopes of the demo's knowledge base
 _TOP_K = 5
 
 LogProbabilities = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -145,7 +144,7 @@ class Blame:
 
 
 @cache
-def demo_scopes() -> tuple[BlameScope, ...]:
+def demo_scopes(count: int = 16) -> tuple[BlameScope, ...]:
     """Return scopes of the demo's knowledge base, each of passages on the same subject.
 
     In turn: statements of a wrong answer planted, half a planted set of two kinds, the false answer
@@ -154,8 +153,7 @@ def demo_scopes() -> tuple[BlameScope, ...]:
     corpus = load_corpus()
     base = KnowledgeBase(corpus.passages)
     scopes = []
-    every = len(corpus.questions) // _DEMO
-    for number, question in enumerate(corpus.questions[::every][:_DEMO]):
+    for number, question in enumerate(corpus.questions[:: len(corpus.questions) // count][:count]):
         kinds = question.texts
         texts, response = (
             (kinds["statement"], question.incorrect_answer),
