@@ -97,13 +97,16 @@ def claim(query: str, response: str) -> str:
     '26 km'
     """
     pieces = _concluded(response).split()
-    asked, *words = map(set, words_of([query, *pieces]))
+    distinct = list(dict.fromkeys(pieces))
+    asked, *words = map(set, words_of([query, *distinct]))
+    words_in = dict(zip(distinct, words, strict=True))
     asked -= POLARITY
     common = STOP_WORDS | _FRAME
     known = common | asked
 
     def where(test: Callable[[str, set[str]], object]) -> NDArray[np.bool_]:
-        return np.array([bool(test(*pair)) for pair in zip(pieces, words, strict=True)], dtype=bool)
+        found = {piece: bool(test(piece, its)) for piece, its in words_in.items()}
+        return np.array([found[piece] for piece in pieces], dtype=bool)
 
     named = where(lambda piece, _: any(c.isupper() or c.isdigit() for c in piece))
     new = where(lambda _, found: found - known - POLARITY)
@@ -117,7 +120,8 @@ def claim(query: str, response: str) -> str:
     specific |= np.concatenate(([False], leading))[:-1] & new
     for chosen in (specific, new | letter, polar, named & telling, telling):
         if chosen.any():
-            return " ".join(_bridged(pieces, words, chosen.tolist()))
+            each = [words_in[piece] for piece in pieces]
+            return " ".join(_bridged(pieces, each, chosen.tolist()))
     return response
 
 
