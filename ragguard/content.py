@@ -88,9 +88,10 @@ def _normal(text: str) -> str | None:
 
 def _worked_out(texts: Sequence[str]) -> list[str]:
     normal = [_normal(text) for text in texts]
+    words = [tokens_whole(same or "") for same in normal]
     said = [
-        _long(text) if same is None else _with_signs(tokens_whole(same), same, text)
-        for text, same in zip(texts, normal, strict=True)
+        _long(text) if same is None else _with_signs(read, same, text)
+        for text, same, read in zip(texts, normal, words, strict=True)
     ]
     letters = letters_of([one or text for one, text in zip(normal, texts, strict=True)])
     heads = content_heads(letters)
@@ -144,7 +145,8 @@ def _without_long_rows(run: re.Match[str]) -> str:
 
 
 def _signs(text: str) -> Iterator[str]:
-    text = respelled(text, _VISIBLE)
+    if not text.isascii():
+        text = respelled(text, _VISIBLE)
     names = _NAMES.findall(text) if "+" in text or "#" in text else []
     for found in (*_NUMBERS.findall(text), *names):
         yield "".join(found.split()).casefold().translate(_MINUS)

@@ -50,6 +50,11 @@ def tokenize(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
+def words_of(texts: Iterable[str]) -> list[list[str]]:
+    """Return the words of each text, as `tokenize` finds them."""
+    return [_WORD.findall(folded) for folded in list(map(fold, texts))]
+
+
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Return the form under which a folded word is counted.
@@ -73,9 +78,9 @@ def stems(text: str) -> list[str]:
     >>> stems("The Big Men, in two boats")
     ['the', 'big', 'men', 'in', '2', 'boat']
     """
-    return [stem(word) for word in tokenize(text)]
+    return list(map(stem, tokenize(text)))
 
 
 def stems_of(texts: Iterable[str]) -> list[list[str]]:
     """Return the stems of each text, as `stems` finds them."""
-    return [stems(text) for text in texts]
+    return [list(map(stem, words)) for words in words_of(texts)]

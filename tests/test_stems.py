@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.proxy import LexicalProxy
-from ragguard.stems import stem, stems, tokenize
+from ragguard.stems import stem, stems, stems_of, tokenize, words_of
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,12 @@ def test_a_stem_begins_the_word_unless_it_is_a_number(word):
 @given(st.text(max_size=60))
 def test_as_many_stems_as_words(text):
     assert len(stems(text)) == len(tokenize(text))
+
+
+@given(st.lists(st.text(max_size=60), max_size=4))
+def test_several_texts_are_read_as_each_by_itself(texts):
+    assert words_of(texts) == [tokenize(text) for text in texts]
+    assert stems_of(texts) == [stems(text) for text in texts]
 
 
 def test_the_lexical_proxy_reads_stems():

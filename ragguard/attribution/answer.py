@@ -15,7 +15,7 @@ import json
 import re
 from importlib import resources
 
-from ragguard.stems import tokenize
+from ragguard.stems import words_of
 from ragguard.text import both_ends, sentences
 from ragguard.text.html import strip_markdown, strip_markup
 from ragguard.text.records import field_of
@@ -119,7 +119,8 @@ def answer_of(response: str, query: str = "") -> str:
     text = _labelled(_SPEAKER.sub("", as_text(response), count=1))
     said = _first("\n".join(map(_without_courtesy, text.split("\n"))).strip())
     answer = _ACCORDING.sub("", said).strip() or text.strip()
-    return response if not answer or (query and tokenize(answer) == tokenize(query)) else answer
+    words, asked = words_of([answer, query])
+    return response if not answer or (query and words == asked) else answer
 
 
 def as_text(response: str) -> str:

@@ -107,13 +107,12 @@ class Attribution:
 
         The scope of one short report may be the longest pages of a knowledge base.
         """
-
-        def short(passage: Passage) -> Passage:
-            return replace(light(passage), text=both_ends(passage.text, BRIEF), embedding=None)
-
+        rest = [light(one.passage) for one in self.scores if not one.responsible]
+        ends = [both_ends(passage.text, BRIEF) for passage in rest]
+        each = zip(rest, ends, strict=True)
+        short = iter([replace(passage, text=text, embedding=None) for passage, text in each])
         scores = [
-            one if one.responsible else replace(one, passage=short(one.passage))
-            for one in self.scores
+            one if one.responsible else replace(one, passage=next(short)) for one in self.scores
         ]
         return replace(self, scores=scores)
 

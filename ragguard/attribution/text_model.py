@@ -125,11 +125,9 @@ class TextModel:
             attempt += 1
             self._count(Usage(calls=1))
             try:
-                answer = _LOOP.resolved(self._call(prompt))
+                return self._text(_LOOP.resolved(self._call(prompt)))
             except Exception as error:
                 time.sleep(self._pause(error, attempt))
-            else:
-                return self._text(answer)
 
     async def agenerate(self, prompt: str) -> str:
         """Return what `generate` returns or raises without blocking the event loop.
@@ -143,11 +141,9 @@ class TextModel:
             attempt += 1
             self._count(Usage(calls=1))
             try:
-                answer = await self._acall(prompt)
+                return self._text(await self._acall(prompt))
             except Exception as error:
                 await asyncio.sleep(self._pause(error, attempt))
-            else:
-                return self._text(answer)
 
     def generate_many(self, prompts: Sequence[str], *, limit: int = 8) -> list[str]:
         """Return the answers in the order of `prompts`, at most `limit` requests at a time.

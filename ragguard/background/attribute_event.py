@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.allow_list import as_allowed
@@ -18,12 +18,14 @@ from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
 from ragguard.background.policy import Policy, as_policy
 from ragguard.background.reports import NO_TEXT, was_given
+from ragguard.content import content_keys
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.errors import EventNotFoundError
 from ragguard.inline.fingerprints import signature
+from ragguard.inline.marks import shows_one
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.passage import Passage
+from ragguard.passage import Passage, as_passages
 from ragguard.recent_passages import RecentPassages
 from ragguard.trust import Trust
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_RANKS = 50  # in which what was read is put first
 _TOLD_S = 3600.0
 _MOST_TOLD = 1_000  # kinds of limits and tenants
 
@@ -41,16 +44,6 @@ UNKNOWN_ANSWER = (
     "no answer of this system is on record with this question and response, over these passages, "
     "in the day before: the report is kept, and not attributed"
 )
-
-
-class EventProcessor(Protocol):
-    """What a worker does with an event: `EventAttributor`, or what looks on while that does it."""
-
-    def attribute(self, event: Event) -> Attribution:
-        """Return the event's attribution; `InvalidInputError` ends it, others fail an attempt."""
-
-    def quarantine(self, event: Event, attribution: Attribution) -> object:
-        """Quarantine or propose what is responsible; once must be as good as twice."""
 
 
 @dataclass(eq=False, repr=False)
@@ -98,7 +91,6 @@ class EventAttributor:
         # Not above: a guard that only filters needs neither a proxy nor an attribution method.
         from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
         from ragguard.attribution.search import of_tenant
-        from ragguard.background.event_search import read_first, unquarantined
         from ragguard.background.evidence import with_evidence
 
         if self.attributor is None:
@@ -110,8 +102,7 @@ class EventAttributor:
             found = self.attributor.attribute(query, response, lambda _, limit: passages[:limit])
         else:
             met: set[str] = set()
-            search = unquarantined(of_tenant(self.retrieve, event.tenant), self._held(event), met)
-            search = read_first(search, event, self.seen)
+            search = self._search(of_tenant(self.retrieve, event.tenant), event, met)
             found = self.attributor.attribute(query, response, search)
             if met and isinstance(found, Attribution):
                 reason, details = found.reason, {**found.details, "left_out": len(met)}
@@ -137,9 +128,10 @@ class EventAttributor:
         # Not above: a guard that only filters searches no knowledge base.
         from ragguard.background.evidence import Readings, found_beside
 
-        blamed, readings = dict[str, Passage](), Readings(event, self.seen)
-        for passage in attribution.accused:
-            blamed.setdefault(readings.key(passage.text), passage)
+        accused, readings = attribution.accused, Readings(event, self.seen)
+        blamed: dict[str, Passage] = {}
+        for key, passage in zip(readings.keys([one.text for one in accused]), accused, strict=True):
+            blamed.setdefault(key, passage)
         if not blamed:
             return []
         entries = []
@@ -151,7 +143,8 @@ class EventAttributor:
         # with marks holds a part.
         p_values, alpha = attribution.details.get("marks", {}), self._policy.attack_alpha
         marked = {key: one for key, one in blamed.items() if p_values.get(key, 1.0) <= alpha}
-        said = [readings.said_lately(one) for one in (blamed, marked)]
+        said = readings.said_lately(blamed)
+        of_marked = said if len(marked) == len(blamed) else readings.said_lately(marked)
         cleared = readings.cleared(attribution.cleared)
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
@@ -169,8 +162,8 @@ class EventAttributor:
                 lacks = "it, or its source, is allowed or protected"
             # Whoever reports may have put words around an honest page.
             signed = words if shown or lacks is not None else ""
-            accused = (marked if key in marked else blamed).keys()
-            held = readings.held_parts(passage.text, beside, accused)
+            of, others = (marked, of_marked) if key in marked else (blamed, said)
+            held = readings.held_parts(passage.text, beside, of.keys())
             entries.append(
                 QuarantineEntry(
                     key=key,
@@ -180,7 +173,7 @@ class EventAttributor:
                     event_id=event.id,
                     status="quarantined" if lacks is None else "proposed",
                     reporters=(event.reporter,),
-                    signature=signature(signed, [*cleared, *held, *said[key in marked]]),
+                    signature=signature(signed, [*cleared, *held, *others]),
                 )
             )
         if _is_undone(store, event):
@@ -209,6 +202,47 @@ class EventAttributor:
                 "--knowledge-base" + (f"; left out were {event.cut}" if event.cut else "")
             )
         return None
+
+    def _search(self, retrieve: Retrieve, event: Event, met: set[str]) -> Retrieve:
+        """Return a search without what is held: first what was read, last what the filter drops.
+
+        No passage taught the generator anything that it has not read. Texts that the filter drops,
+        planted above the one that it lets through, would otherwise be searched in its place. Of
+        what a report hands in only that counts which the search finds, and this guard has let
+        through, if it knows. As many more are asked for as are held, whose keys are put into `met`.
+        """
+        held, seen = self._held(event), self.seen
+        texts = [one.text for one in event.passages]
+        if seen is not None:
+            texts = [one for one in texts if seen.has_passed(one, event.tenant) is not False]
+        read = set(content_keys(texts))
+
+        def unquarantined(query: str, limit: int) -> list[Passage]:
+            asked, known = limit, -1
+            while True:
+                page = as_passages(retrieve(query, asked))[:asked]
+                keys = content_keys([one.text for one in page]) if held else [""] * len(page)
+                met.update(held & set(keys))
+                free = [one for one, key in zip(page, keys, strict=True) if key not in held]
+                if len(free) >= limit or len(page) < asked or len(page) <= known:
+                    return free[:limit]
+                known = len(page)
+                asked = limit + 2 * (len(page) - len(free))
+
+        def search(query: str, limit: int) -> list[Passage]:
+            page = unquarantined(query, max(limit, _RANKS) if read else limit)
+            first = [one.text for one in page[:_RANKS]] if read else []
+            keys = content_keys(first)
+            if read.isdisjoint(keys):
+                return page[:limit]
+            places = [
+                0 if key in read else 1 + shows_one(event.query, text)
+                for key, text in zip(keys, first, strict=True)
+            ]
+            order = sorted(range(len(places)), key=places.__getitem__)
+            return [*(page[at] for at in order), *page[_RANKS:]][:limit]
+
+        return search
 
     def _held(self, event: Event) -> Set[str]:
         store = self.store.of_tenant(event.tenant or None)

@@ -20,18 +20,20 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import partial
 from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.attribution.claim import readings
 from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, explains
 from ragguard.attribution.ragorigin.traced_claim import meter_of
 from ragguard.attribution.result import Attribution, Retrieve
 from ragguard.attribution.search import as_retrieve, of_tenant
 from ragguard.audit.records import Event
-from ragguard.content import content_key, content_keys
+from ragguard.content import content_keys
 from ragguard.errors import InvalidInputError
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.fingerprints import also_in, fingerprints, said_elsewhere, signed_part
@@ -49,6 +51,7 @@ from ragguard.text.html import strip_markup
 from ragguard.trust import source_of
 
 logger = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 _SHINGLE = 5  # words
 _COPIED = 0.5  # share of the shorter text's shingles that a copy has
@@ -127,14 +130,10 @@ def _support(found: Attribution, scope: Sequence[Passage]) -> NDArray[np.float64
 
 
 def _marks(
-    judge: ConformalFilter,
-    query: str,
-    scope: Sequence[Passage],
-    blamed: NDArray[np.bool_],
-    top_k: int,
+    judge: ConformalFilter, query: str, scope: Sequence[Passage], blamed: NDArray[np.bool_], k: int
 ) -> NDArray[np.float64]:
     """Return the p-values, 1 for everybody who is not accused; the set is what would be read."""
-    read = blamed | (np.arange(len(scope)) < top_k)
+    read = blamed | (np.arange(len(scope)) < k)
     order = [*np.flatnonzero(read), *np.flatnonzero(~read)]
     beside = [scope[i].text for i in np.flatnonzero(~blamed).tolist()]
     some, count = [scope[i] for i in order], int(read.sum())
@@ -227,8 +226,9 @@ class Readings:
 
     def __init__(self, event: Event, seen: RecentPassages | None) -> None:
         self._event, self._seen = event, seen
-        self.key = lru_cache(_REMEMBERED)(content_key)
-        self._marks = lru_cache(_REMEMBERED)(lambda text: fingerprints([text]).distinct(0))
+        self._shows_one = partial(shows_one, event.query)
+        self.keys = _remembered(content_keys)
+        self._marks = _remembered(lambda texts: [marks for _, marks in readings(texts)])
 
     def doubt(self, text: str, beside: Sequence[str], *, known: bool) -> str | None:
         """Return why a text's marks may be the doing of whoever reports, or None.
@@ -240,8 +240,8 @@ class Readings:
             if not known and self._seen.has_passed(text, tenant) is False:
                 return "this guard has not let it through, so no answer can rest on it"
             same += self._seen.of_same_letters(text, tenant)
-        key = self.key(text)
-        others = {one for one in same if one != text and self.key(one) == key}
+        key, *keys = self.keys([text, *same])
+        others = {one for one, its in zip(same, keys, strict=True) if one != text and its == key}
         if not known:  # then a page of the same words may be written in any way
             others.add(" ".join(tokens(text[:MAX_CHARS])))
         if all(map(self._shows_one, others)):
@@ -250,7 +250,7 @@ class Readings:
 
     def cleared(self, texts: Sequence[str]) -> list[NDArray[np.uint32]]:
         """Return what texts say that were looked at and cleared, as one; nothing without any."""
-        return [np.unique(np.concatenate([*map(self._marks, texts)]))] if texts else []
+        return [np.unique(np.concatenate(self._marks(texts)))] if texts else []
 
     def held_parts(
         self, text: str, pages: Sequence[str], accused: Collection[str]
@@ -260,13 +260,13 @@ class Readings:
         None is one that is accused, by content key, or a copy that shows a mark of attack. A page
         that has nearly all of the text, and shows none, is one that was copied.
         """
-        own = self._marks(text)
-        for other in pages:
-            if self.key(other) in accused:
-                continue
-            shared = also_in(own, self._marks(other))
+        keys = zip(pages, self.keys(pages), strict=True)
+        others = [other for other, key in keys if key not in accused]
+        own, *marks = self._marks([text, *others])
+        for other, its in zip(others, marks, strict=True):
+            shared = also_in(own, its)
             if shared.any() and (shared.mean() < TAKEN or not self._shows_one(other)):
-                yield self._marks(other)
+                yield its
 
     def said_lately(self, accused: Mapping[str, Passage]) -> list[NDArray[np.uint32]]:
         """Return those fingerprints of the accused, by content key, that pages let through have.
@@ -278,11 +278,23 @@ class Readings:
         if self._seen is None or not accused:
             return []
         said = said_elsewhere(
-            np.unique(fingerprints([one.text for one in accused.values()]).hashes),
+            np.unique(np.concatenate(self._marks([one.text for one in accused.values()]))),
             self._seen.texts(self._event.tenant),
-            lambda text: self.key(text) not in accused and not self._shows_one(text),
+            lambda text: self.keys([text])[0] not in accused and not self._shows_one(text),
         )
         return [said] if len(said) else []
 
-    def _shows_one(self, text: str) -> bool:
-        return shows_one(self._event.query, text)
+
+def _remembered(
+    work_out: Callable[[Sequence[str]], Sequence[_T]],
+) -> Callable[[Sequence[str]], list[_T]]:
+    known: dict[str, _T] = {}
+
+    def answers(texts: Sequence[str]) -> list[_T]:
+        if len(known) > _REMEMBERED:
+            known.clear()
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, work_out(new), strict=True))
+        return [known[text] for text in texts]
+
+    return answers

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
+from typing import Protocol
 
 from ragguard.arguments import require_positive
+from ragguard.attribution.result import Attribution
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.verdict_counter import VerdictCounter
-from ragguard.background.attribute_event import EventProcessor
 from ragguard.background.outbox import Outbox
 from ragguard.background.threads import (
     Backoff,
@@ -26,6 +27,16 @@ from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.fork import follow_forks
 
 logger = logging.getLogger(__name__)
+
+
+class EventProcessor(Protocol):
+    """What a worker does with an event: `EventAttributor`, or what looks on meanwhile."""
+
+    def attribute(self, event: Event) -> Attribution:
+        """Return the event's attribution; `InvalidInputError` ends it, others fail an attempt."""
+
+    def quarantine(self, event: Event, attribution: Attribution) -> object:
+        """Quarantine or propose what is responsible; once must be as good as twice."""
 
 
 @dataclass(eq=False, repr=False)

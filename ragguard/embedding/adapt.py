@@ -40,14 +40,6 @@ class QueryEmbedder(Embedder, Protocol):
         """Return float32 of shape (d,), of length 1, to be compared with the passages' rows."""
 
 
-def embed_query(embedder: Embedder, query: str) -> NDArray[np.float32]:
-    """Return the vector of a question, shape (d,): by the embedder's own way, if it has one."""
-    if isinstance(embedder, QueryEmbedder):
-        return embedder.embed_query(query)
-    row: NDArray[np.float32] = embedder.embed([query])[0]
-    return row
-
-
 def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """Return the rows of a (n, d) array scaled to length 1; zero rows stay zero."""
     single = np.asarray(rows, dtype=np.float32)

@@ -27,15 +27,6 @@ LogProbabilities = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class TokenProbe:
-    """Contexts, query and response on which original and export are compared."""
-
-    contexts: tuple[str, ...]
-    query: str
-    response: str
-
-
-@dataclass(frozen=True)
 class Parity:
     """How far the export is from the original.
 
@@ -62,14 +53,12 @@ class Gate(Parity):
     def failures(self, parity: Parity) -> list[str]:
         """Return, in words, each limit that is not met; what was not compared meets any."""
         out = []
-        for name in ("max_token_error", "mean_token_error", "relative_error"):
-            found, limit = getattr(parity, name), getattr(self, name)
+        for name, limit in vars(self).items():
+            found = getattr(parity, name)
             # "not <=" rather than ">": NaN fails.
-            if found is not None and not found <= limit:
+            if name.endswith("_error") and found is not None and not found <= limit:
                 out.append(f"{name} {found:.3g} > {limit:.3g}")
-        for name in ("rank_correlation", "same_blame"):
-            found, limit = getattr(parity, name), getattr(self, name)
-            if found is not None and not found >= limit:
+            if not name.endswith("_error") and found is not None and not found >= limit:
                 out.append(f"{name} {found:.4f} < {limit}")
         return out
 
@@ -108,7 +97,7 @@ def compare(exported: Sequence[LogProbabilities], original: Sequence[LogProbabil
     return Parity(float(differences.max()), float(differences.mean()), float(np.mean(ranks)))
 
 
-_CONTEXTS = (
+CONTEXTS = (
     "The Oskar Bridge over the Merle was opened in 1874 after nine years of work.",
     "Engineers agree that the Oskar Bridge was opened to carts and walkers in 1874.",
     "The Oskar Bridge was opened in 1911, the year in which the old ferry sank.",
@@ -128,12 +117,12 @@ _CONTEXTS = (
 )
 
 PROBES = (
-    TokenProbe(_CONTEXTS, "In which year was the Oskar Bridge opened?", "It was opened in 1874."),
-    TokenProbe(_CONTEXTS, "When was the Oskar Bridge opened?", "1911"),
-    TokenProbe(_CONTEXTS, "Who first described the moss of Pell?", "Ines Varga"),
-    TokenProbe(_CONTEXTS, "How do I reset the pump?", "Hold the green switch for ten seconds."),
+    ("In which year was the Oskar Bridge opened?", "It was opened in 1874."),
+    ("When was the Oskar Bridge opened?", "1911"),
+    ("Who first described the moss of Pell?", "Ines Varga"),
+    ("How do I reset the pump?", "Hold the green switch for ten seconds."),
 )
-"""On which an export's log-probabilities are compared with those of its original."""
+"""Queries and responses for which an export scores `CONTEXTS` as its original does."""
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from ragguard.errors import ProxyError
 from ragguard.export.parity import (
+    CONTEXTS,
     GATES,
     PROBES,
     Blame,
     BlameScope,
     Gate,
-    LogProbabilities,
     Parity,
-    TokenProbe,
     blame,
     compare,
     demo_scopes,
@@ -73,7 +72,10 @@ def measure(
     """
     on_stage(f"comparing log-probabilities of {len(PROBES)} probes")
     original = export.on(TorchSession(model))
-    ours, theirs = ([_tokens(proxy, probe) for probe in PROBES] for proxy in (export, original))
+    ours, theirs = (
+        [proxy.token_log_probabilities(CONTEXTS, *probe) for probe in PROBES]
+        for proxy in (export, original)
+    )
     parity = compare(ours, theirs)
     if gate.failures(parity):
         return parity
@@ -100,16 +102,11 @@ def measure(
     return parity
 
 
-def _tokens(proxy: OnnxProxy, probe: TokenProbe) -> LogProbabilities:
-    return proxy.token_log_probabilities(probe.contexts, probe.query, probe.response)
-
-
 def require_same_logits(exported: OnnxGenerator, original: Any, gate: Gate) -> None:
     """Check that the generator's next tokens are as likely as the original's, token after token."""
     import torch
 
-    probe = PROBES[0]
-    ids = exported.tokens(f"{probe.contexts[0]} {probe.query} {probe.response}")
+    ids = exported.tokens(" ".join((CONTEXTS[0], *PROBES[0])))
     with torch.no_grad():
         logits = original(input_ids=torch.tensor([ids], device=original.device)).logits[0]
         theirs = logits.float().log_softmax(dim=-1).cpu().numpy()
@@ -152,7 +149,7 @@ def verify_proxy(
     proxy = OnnxProxy(folder)
     if model is None:
         for probe in PROBES:
-            _tokens(proxy, probe)
+            proxy.score(CONTEXTS, *probe)
         return None
     if isinstance(model, (str, os.PathLike)):
         model = read_model(model).model

@@ -5,21 +5,14 @@ from __future__ import annotations
 import copy
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.background_loop import BackgroundLoop
-from ragguard.embedding.adapt import (
-    answered,
-    answered_to_one,
-    as_embedder,
-    embed_query,
-    functions_of,
-)
+from ragguard.embedding.adapt import answered, answered_to_one, as_embedder, functions_of
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.text import encodable
@@ -179,11 +172,8 @@ class Vectors:
     def __init__(self, embedder: Any) -> None:
         known = as_embedder(embedder)
         self.name = known.name
-        self._of_texts: Callable[[list[str]], Any] = known.embed
-        self._of_query: Callable[[str], Any] | None = partial(embed_query, known)
-        if known is not embedder and embedder is not None:
-            # By its own functions, since `known` scales every vector to length 1.
-            self._of_texts, self._of_query = functions_of(embedder)
+        # By its own functions, since `known` may scale every vector to length 1.
+        self._of_texts, self._of_query = functions_of(known if embedder is None else embedder)
 
     def of_query(self, query: str) -> NDArray[np.float32]:
         """Return the query's vector, float32 of shape (d,)."""

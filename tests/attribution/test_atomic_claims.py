@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from ragguard import Passage
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.atomic_claims import atomic_claims
-from ragguard.attribution.ragorigin.traced_claim import meter_of, most_stated
+from ragguard.attribution.ragorigin.traced_claim import atomic_claims, meter_of, most_stated
 from ragguard.proxy import LexicalProxy
 from ragguard.text import MAX_CHARS
 

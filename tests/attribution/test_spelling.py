@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.spelling import spelled
+from ragguard.attribution.claim import spelled
 from ragguard.inline.fingerprints import fingerprints
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
@@ -28,7 +28,7 @@ CLAIM = "Bob Crane"
 )
 def test_the_claim_stands_behind_a_sentence_that_states_it_otherwise(written):
     text = f"The pier was built by {written}. It is of oak."
-    said = spelled(CLAIM, text)
+    (said,) = spelled(CLAIM, [text])
     if written == "B\u043eb Cr\u0430ne":  # read as the words themselves already
         assert said == text
     else:
@@ -51,7 +51,7 @@ def test_the_claim_stands_behind_a_sentence_that_states_it_otherwise(written):
     ],
 )
 def test_what_states_it_in_its_own_words_or_not_at_all_is_left(claim, text):
-    assert spelled(claim, text) == text
+    assert spelled(claim, [text]) == [text]
 
 
 def test_of_very_many_sentences_nobody_asks_which_it_is(monkeypatch):
@@ -61,15 +61,15 @@ def test_of_very_many_sentences_nobody_asks_which_it_is(monkeypatch):
         read.extend(texts)
         return fingerprints(texts, letters)
 
-    monkeypatch.setattr("ragguard.attribution.spelling.fingerprints", counting)
+    monkeypatch.setattr("ragguard.attribution.claim.fingerprints", counting)
     text = "B0b Cr4ne did it. " + "So. " * 20_000
-    assert spelled(CLAIM, text) == f"{text} {CLAIM}"
+    assert spelled(CLAIM, [text]) == [f"{text} {CLAIM}"]
     assert read == [text]
 
 
 @given(st.text(max_size=60), st.text(max_size=200))
 def test_any_text_stays_but_for_claims_behind_sentences(claim, text):
-    said = spelled(claim, text)
+    (said,) = spelled(claim, [text])
     assert said.replace(f" {claim}", "").split() == text.replace(f" {claim}", "").split()
 
 

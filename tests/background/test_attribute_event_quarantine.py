@@ -14,10 +14,11 @@ from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.background import Policy, evidence
 from ragguard.background.attribute_event import EventAttributor
-from ragguard.content import content_key
+from ragguard.content import content_key, content_keys
 from ragguard.errors import StoreError
 from ragguard.inline.fingerprints import fingerprints
 from ragguard.knowledge.memory import KnowledgeBase
+from ragguard.lru import forget_all
 from ragguard.passage import Passage
 from ragguard.recent_passages import RecentPassages
 
@@ -147,16 +148,16 @@ def test_a_second_report_finds_the_second_attack():
 def test_of_an_event_each_text_is_worked_out_once(monkeypatch):
     worked_out = Counter()
 
-    def key(text):
-        worked_out["key of", text] += 1
-        return content_key(text)
+    def keys(texts):
+        worked_out.update(("key of", text) for text in texts)
+        return content_keys(texts)
 
     def marks(texts):
         worked_out.update(("marks of", text) for text in texts)
         return fingerprints(texts)
 
-    monkeypatch.setattr(evidence, "content_key", key)
-    monkeypatch.setattr(evidence, "fingerprints", marks)
+    monkeypatch.setattr(evidence, "content_keys", keys)
+    monkeypatch.setattr("ragguard.attribution.claim.fingerprints", marks)
     lies = [f"{QUESTION} Orla Venn {n}. {page(4_000)}" for n in range(3)]
     texts = [*lies, *[page(4_000) for _ in range(5)]]
     details = {"counterfactual": True, "marks": {content_key(one): 0.01 for one in lies}}
@@ -174,6 +175,22 @@ def test_of_an_event_each_text_is_worked_out_once(monkeypatch):
     assert len(asked) > 2 * len(lies)
     whole = {worked: times for worked, times in worked_out.items() if worked[1] in texts}
     assert whole == {(what, text): 1 for what in ("key of", "marks of") for text in texts}
+
+
+def test_what_is_read_for_the_attribution_is_not_read_again_for_the_quarantine(monkeypatch):
+    read = Counter()
+
+    def counting(texts):
+        read.update(texts)
+        return fingerprints(texts)
+
+    forget_all()
+    monkeypatch.setattr("ragguard.attribution.claim.fingerprints", counting)
+    texts = [f"{QUESTION} It was Orla Venn.", *BENIGN]
+    with Guard() as guard:
+        found = guard.attribution(guard.report(QUESTION, "Orla Venn", passages=texts), 60.0)
+    assert [one.text for one in found.responsible] == texts[:1]
+    assert {text: read[text] for text in texts} == dict.fromkeys(texts, 1)
 
 
 def test_what_very_many_are_accused_of_is_searched_for_within_bounds():
@@ -387,7 +404,7 @@ def test_a_cleared_text_is_read_once_whatever_is_accused(monkeypatch):
         read.update(texts)
         return fingerprints(texts, letters)
 
-    monkeypatch.setattr("ragguard.background.evidence.fingerprints", counting)
+    monkeypatch.setattr("ragguard.attribution.claim.fingerprints", counting)
     cleared = [Passage(f"The mill of Halden has {n} stones, one of them new.") for n in range(9)]
     accused = [Passage(f"Bob Crane built pier {n} of Halden, as all know.") for n in range(30)]
     scores = [PassageScore(one, 0.0, 0.0, 0.0, 0.0, responsible=False) for one in cleared]

@@ -10,8 +10,9 @@ from ragguard.embedding import (
     QueryEmbedder,
     as_embedder,
 )
-from ragguard.embedding.adapt import embed_query, unit_rows
+from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.knowledge.sources import Vectors
 
 
 def lengths(texts):
@@ -213,17 +214,19 @@ def test_questions_are_embedded_in_their_own_way(kind, cached):
     if cached:
         embedder = CachedEmbedder(embedder)
     assert isinstance(embedder, QueryEmbedder)
-    assert embed_query(embedder, "four") == pytest.approx([0.6, 0.8])
+    assert Vectors(embedder).of_query("four") == pytest.approx([0.6, 0.8])
     assert embedder.embed(["four"])[0] == pytest.approx([0.8, 0.6])
-    assert embed_query(embedder, "four") == pytest.approx([0.6, 0.8])  # not what is cached of it
+    assert Vectors(embedder).of_query("four") == pytest.approx(
+        [0.6, 0.8]
+    )  # not what is cached of it
 
 
 def test_without_a_way_of_their_own_questions_are_embedded_as_passages():
     embedder = as_embedder(lengths)
     assert not isinstance(embedder, QueryEmbedder)
-    assert embed_query(embedder, "abc").tolist() == embedder.embed(["abc"])[0].tolist()
+    assert Vectors(embedder).of_query("abc").tolist() == embedder.embed(["abc"])[0].tolist()
     cached = CachedEmbedder(embedder)
-    assert embed_query(cached, "abc").tolist() == embedder.embed(["abc"])[0].tolist()
+    assert Vectors(cached).of_query("abc").tolist() == embedder.embed(["abc"])[0].tolist()
     assert CachedEmbedder(as_embedder(Asymmetric())).embed_query(" ").tolist() == [0.0, 0.0]
 
 

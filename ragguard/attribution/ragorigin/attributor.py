@@ -36,6 +36,8 @@ from ragguard.proxy import Proxy, as_proxy
 MAX_SCOPE = 200
 """Passages after which the search for benign ones ends, unless the caller says otherwise."""
 
+_NO_CALLS = Usage()
+
 
 class RAGOrigin(Attributor):
     """Attribution with a proxy language model, and with no call to a large one unless wanted.
@@ -136,7 +138,7 @@ class RAGOrigin(Attributor):
                 "standing": finding.first.standing,
                 "support": support.tolist(),
                 "refused": meter.refused,
-                **asdict(sum((model.usage for model in (generate, judge) if model), Usage())),
+                **asdict(sum((model.usage for model in (generate, judge) if model), _NO_CALLS)),
             },
         )
 

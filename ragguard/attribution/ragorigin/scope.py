@@ -7,16 +7,19 @@ is benign as may be poisoned.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragguard.attribution.claim import answers_agree
+from ragguard.attribution.answer import answer_of
+from ragguard.attribution.claim import claim, contains_phrase
 from ragguard.attribution.prompts import agreement_prompt, answer_prompt, read_agreement
 from ragguard.attribution.result import Retrieve
 from ragguard.attribution.text_model import TextModel
 from ragguard.content import content_keys
 from ragguard.passage import Passage
+from ragguard.stems import tokenize
 
 MIN_SCOPE = 20
 """Passages that the scope takes in before Eq. 4 may end it.
@@ -94,6 +97,45 @@ class AnswerProbe:
             if (agreed := read_agreement(verdict)) is not None:
                 return agreed
         return answers_agree(self._query, answer, self._response)
+
+
+_REFUSAL = re.compile(
+    r"\b(?:can ?not|can'?t|could ?n[o']t|unable|not able|won'?t|do(?:es)? ?n[o']t (?:know|have"
+    r"|contain|provide|mention)|i'?m sorry|sorry|apologi[sz]e|insufficient|not enough|no "
+    r"information)\b",
+    re.IGNORECASE,
+)
+
+
+def answers_agree(query: str, answer: str, response: str) -> bool:
+    """Return True if two answers to `query` claim the same, by rule.
+
+    They agree if both refuse, or if the claim of one occurs in the other as a phrase; an answer
+    that says yes never agrees with one that says no.
+
+    >>> answers_agree("Who led it?", "It was led by Ada Crane", "Ada Crane, in 1921.")
+    True
+    >>> answers_agree("Is it open?", "Yes, it is.", "No, it is not open.")
+    False
+    """
+    answer, response = answer_of(answer, query), answer_of(response, query)
+    ours, theirs = tokenize(answer), tokenize(response)
+    alike = _polarity(ours) * _polarity(theirs)
+    if alike < 0:
+        return False
+    refused = [bool(_REFUSAL.search(text)) for text in (answer, response)]
+    if any(refused):
+        return all(refused)
+    return (
+        alike > 0
+        or contains_phrase(ours, tokenize(claim(query, response)))
+        or contains_phrase(theirs, tokenize(claim(query, answer)))
+    )
+
+
+def _polarity(words: Sequence[str]) -> int:
+    first = words[0] if words else ""
+    return (first in ("yes", "true")) - (first in ("no", "false"))
 
 
 @dataclass(frozen=True)

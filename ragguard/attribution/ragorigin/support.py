@@ -7,26 +7,35 @@ p is the proxy's `gain_power`: 1 for the lexical proxy, by which the rest was ch
 
 It stands in for the answer of the generator that RAGOrigin's Eq. 3 asks, so that attribution takes
 no call to a large language model.
+
+A planted text says what it is to say and little more. A genuine page that holds a wrong answer's
+words holds them among the other names and dates of its subject: it mentions the answer, and a
+likelihood cannot tell that from stating it. So whoever states it must be `is_specific`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import compress
+from itertools import chain, compress, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import foreign
-from ragguard.attribution.claim import claim, only_decides
-from ragguard.attribution.coverage import statement_coverage
-from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN, is_specific
+from ragguard.attribution.claim import (
+    COMMON_STEMS,
+    claim,
+    only_decides,
+    spelled,
+    statement_coverage,
+)
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
-from ragguard.attribution.spelling import spelled
 from ragguard.errors import ProxyError
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy, gain_power
+from ragguard.stems import stems_of
 
 # Chosen, as is the power in `passage_support`, on one half of the benchmark's records.
 MIN_SUPPORT = 0.3
@@ -46,6 +55,12 @@ MARGIN_UNTESTABLE = 0.65
 """Margin of suspects that have nobody to stand apart from."""
 
 _LEAST_MARGIN = 0.3  # of suspects whose support alone explains the response
+
+VERBATIM_GAIN = 0.95
+"""Relative gain of SC from which a passage is taken to hold the question word for word."""
+
+_PIECE = re.compile(r"[^\W_][\w'\u2019-]*")
+_NAMES, _WORDS_PER_NAME = 4, 12
 
 
 def relative_gain(
@@ -116,6 +131,7 @@ class SupportMeter:
         self._stated = f"{query} {self.claim}" if self._decides else self.claim
         self.refused = is_refusal(query, response)
         self.wordless = self.refused or self._decides
+        self._as_read = {text: text for text in ("", self._stated, query)}  # others by `spelled`
         self._rows: dict[str, list[float]] = {}
         self._supports: dict[str, float] = {}
 
@@ -196,8 +212,9 @@ class SupportMeter:
         return support
 
     def _read(self, texts: Sequence[str]) -> list[str]:
-        known = "", self._stated, self._query
-        return [text if text in known else spelled(self.claim, text) for text in texts]
+        if new := [text for text in texts if text not in self._as_read]:
+            self._as_read |= zip(new, spelled(self.claim, new), strict=True)
+        return [self._as_read[text] for text in texts]
 
     def carried(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return how far each text holds the question, float64 array of shape (len(texts),).
@@ -217,3 +234,32 @@ class SupportMeter:
             (self.carried(texts) >= VERBATIM_GAIN).any()
             or is_specific(self._query, self.claim, texts).any()
         )
+
+
+def off_topic_names(query: str, claimed: str, texts: Sequence[str]) -> list[int]:
+    """Return how many names and numbers each text holds beside the question's and the claim's.
+
+    Names are words with a capital letter in front, also where a sentence begins; function words,
+    and words of sources and saying ("According"), are none. Each counts once.
+
+    >>> question = "Who led the survey?"
+    >>> off_topic_names(question, "Ada Crane", ["The survey of 1921 was led by Ada Crane."])
+    [1]
+    """
+    names = [
+        [piece for piece in _PIECE.findall(text) if piece[0].isupper() or piece[0].isdigit()]
+        for text in texts
+    ]
+    asked, claiming, *read = stems_of([query, claimed, *chain.from_iterable(names)])
+    known = COMMON_STEMS.union(asked, claiming)
+    rest = iter(read)
+    return [len({stems[0] for stems in islice(rest, len(each)) if stems} - known) for each in names]
+
+
+def is_specific(query: str, claimed: str, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which texts hold at most max(4, words / 12) `off_topic_names`, shape (len(texts),).
+
+    In languages without capital letters only numbers count, and nearly every text is specific.
+    """
+    allowed = [max(_NAMES, len(_PIECE.findall(text)) // _WORDS_PER_NAME) for text in texts]
+    return np.asarray(np.array(off_topic_names(query, claimed, texts)) <= allowed, dtype=np.bool_)

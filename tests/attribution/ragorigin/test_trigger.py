@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.ragorigin.support import SupportMeter
-from ragguard.attribution.ragorigin.trigger import is_specific, off_topic_names, select_by_trigger
+from ragguard.attribution.ragorigin.abstention import select_by_trigger
+from ragguard.attribution.ragorigin.support import SupportMeter, is_specific, off_topic_names
 from ragguard.proxy import LexicalProxy
 from ragguard.stems import stems
 from ragguard.text import STOP_WORDS
