@@ -2,11 +2,11 @@
 
     strength = 1 if other texts are overruled, and an answer is ordered or a model spoken to
 
-in three successive sentences, all in one language. Other texts are overruled where a word for
-"ignore" or "out of date", one for "all" or "other" and one for texts, sources or instructions stand
-in one sentence, a few words apart and in any order: languages differ in it, and hardly in what is
-said. The words are in `prompt_injection.json`. Who only mentions such an order puts it between
-quotation marks, and orders nothing beside it.
+in three successive sentences, all in one language. Other texts are overruled by words of three
+kinds in one sentence, a few words apart and in any order, since languages differ in it, and hardly
+in what is said: "ignore" or "out of date", "all" or "other", and texts, sources or instructions; or
+"counts", "only" and "this text"; or, across sentences, by "end of the texts" and "new task". Who
+only mentions such an order puts it between quotation marks, and orders nothing beside it.
 
 Greshake et al. 2023; Deng et al. 2024, "Multilingual jailbreak challenges in large language
 models": what is refused in English is obeyed in other languages.
@@ -16,70 +16,104 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Set
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Set
 from importlib import resources
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
-from ragguard.text import fold, tokens
+from ragguard.text import STOP_WORDS, fold, tokens
 
-_DATA = json.loads(
-    (resources.files("ragguard") / "prompt_injection.json").read_text(encoding="utf-8")
-)
-_NEAR, _WITHIN = 30, 90  # characters between two words, and beside the word that overrules
-_SENTENCES = 3  # in which an order counts
+_WORDS = resources.files("ragguard") / "prompt_injection.json"
+_DATA = json.loads(_WORDS.read_text(encoding="utf-8"))
+_BESIDE, _NEAR, _WITHIN = 20, 40, 90  # characters from "this", "other" or "ignore" to its text
+_TAKEN_OVER, _SENTENCES = 200, 3  # from the end of the texts to an order; in which one counts
+_WHOLE = frozenset({"overrule", "counts", "end"})  # cues, by whose words a text is looked at
 _END = re.compile(r"(?<=[.!?\u0964])\s+|[.\u3002](?=[^\s\d])|\n+")
 _QUOTED = re.compile(
-    r"""["\u00ab\u201c\u201e\u300c][^"\u00bb\u201c\u201d\u300d]{1,60}["\u00bb\u201c\u201d\u300d]"""
+    r"""["\u300c\u300e][^"\u300d\u300f]{1,60}["\u300d\u300f]|(?<!\w)'[^'\n]{1,60}'(?!\w)"""
 )
 
 
 class _Language(NamedTuple):
     """How a language says it, in folded text."""
 
-    first: frozenset[str]  # of every phrase that overrules, a word
-    overrules: re.Pattern[str]
-    texts: re.Pattern[str]  # all of them, or others
-    orders: re.Pattern[str]
+    signs: frozenset[str]  # of every phrase to begin at, a word, or else its letters
+    cues: Mapping[str, re.Pattern[str]]
+
+    def at(self, cue: str, said: str) -> list[int]:
+        """Return where the words of a cue begin."""
+        return [found.start() for found in self.cues[cue].finditer(said)]
 
     def overruled(self, said: str) -> bool:
         """Return True if a sentence says that other texts do not count."""
-        return any(
-            self.texts.search(said, max(0, found.start() - _WITHIN), found.end() + _WITHIN)
-            for found in self.overrules.finditer(said)
-        )
+        overrule, counts = self.at("overrule", said), self.at("counts", said)
+        texts = self.at("texts", said) if overrule or counts else []
+        if overrule and _near(overrule, _near(texts, self.at("others", said), _NEAR), _WITHIN):
+            return True
+        these = _near(texts, self.at("this", said), _BESIDE) if counts else []
+        return bool(_near(counts, _near(these, self.at("only", said), _NEAR), _WITHIN))
+
+    def taken_over(self, shown: str) -> bool:
+        """Return True if the texts are said to end, and a new task to begin with an answer."""
+        ends = self.at("end", shown)
+        for cue, apart in ("texts", _NEAR), ("new", _WITHIN), ("orders", _TAKEN_OVER):
+            ends = ends and _near(ends, self.at(cue, shown), apart)
+        return bool(ends)
 
     def speaks(self, shown: str) -> bool:
         """Return True if a text gives such an order, beside what it only mentions."""
-        said = _END.split(_QUOTED.sub('""', shown))
+        shown = _QUOTED.sub('""', shown)
+        said = _END.split(shown)
         overruled = [at for at, one in enumerate(said) if self.overruled(one)]
-        return any(
-            self.orders.search(one)
+        return self.taken_over(shown) or any(
+            self.cues["orders"].search(one)
             for at in overruled
             for one in said[max(0, at - _SENTENCES + 1) : at + _SENTENCES]
         )
 
 
+def _near(these: list[int], those: list[int], apart: int) -> list[int]:
+    """Return those of some places beside which is one of others, in order as well."""
+    return [at for at in these if bisect_left(those, at - apart) < bisect_right(those, at + apart)]
+
+
+def _phrases(said: str) -> list[str]:
+    """Return the phrases of one cue: "lit-e-en" is lit, lite and liten, and _ a space or edge."""
+    return [
+        fold(re.sub(r"(?<=.)_(?=.)", " ", stem + ending))
+        for stem, *endings in (one.split("-") for one in said.split())
+        for ending in ("", *endings)
+    ]
+
+
 def _language(words: Mapping[str, str], *, spaced: bool) -> _Language:
-    phrases = {
-        cue: [fold(one.replace("_", " ")) for one in said.split()] for cue, said in words.items()
-    }
+    phrases = {cue: _phrases(said) for cue, said in words.items()}
+    phrases["orders"] = phrases.pop("answer") + phrases.pop("model")
+    begun = [one for cue in _WHOLE for one in phrases[cue]]
 
-    def begins(cue: str, ends: str = r"\w*") -> str:
-        found = "|".join(map(re.escape, phrases[cue]))
-        return rf"\b(?:{found}){ends}" if spaced else f"(?:{found})"
+    def pattern(cue: str) -> re.Pattern[str]:
+        found = "|".join(  # by their first letter: one look leaves out all others
+            f"{first}(?:{'|'.join(one[1:] for one in some)})"
+            for first, some in groupby(sorted(set(phrases[cue])), itemgetter(0))
+        )
+        before, after = "_" * spaced, "_" * (spaced and cue in _WHOLE)
+        return re.compile(f"{before}(?:{found}){after}".replace("_", r"\b"))
 
-    others, texts, near = begins("others"), begins("texts"), f".{{0,{_NEAR}}}?"
-    return _Language(
-        frozenset([tokens(one)[0] for one in phrases["overrule"]]) if spaced else frozenset(),
-        re.compile(begins("overrule", r"\b")),
-        re.compile(f"{others}{near}{texts}|{texts}{near}{others}"),
-        re.compile(f"{begins('answer')}|{begins('model')}"),
-    )
+    if spaced:  # of every phrase the word that is rarest in English
+        signs = {max(tokens(one), key=lambda it: (it not in STOP_WORDS, len(it))) for one in begun}
+    else:
+        signs = {sign for sign in "".join(begun) if not sign.isascii()}
+    return _Language(frozenset(signs), {cue: pattern(cue) for cue in phrases})
 
 
-_SPACED = [_language(one, spaced=True) for one in _DATA["languages"].values()]
-_UNSPACED = [_language(one, spaced=False) for one in _DATA["unspaced"].values()]
-_FIRST = frozenset().union(*[one.first for one in _SPACED])
+_LANGUAGES = [
+    _language(one, spaced=script == "words")
+    for script in ("words", "stems")
+    for one in _DATA[script].values()
+]
+_SIGNS = frozenset[str]().union(*[one.signs for one in _LANGUAGES])
 
 
 def strength_elsewhere(text: str, words: Set[str]) -> float:
@@ -89,14 +123,8 @@ def strength_elsewhere(text: str, words: Set[str]) -> float:
     >>> strength_elsewhere(text, set(tokens(text)))
     1.0
     """
-    if text.isascii() and _FIRST.isdisjoint(words):
+    if text.isascii() and _SIGNS.isdisjoint(words):
         return 0.0
     shown = fold(text)
-    return float(any(one.speaks(shown) for one in _candidates(shown, words)))
-
-
-def _candidates(shown: str, words: Set[str]) -> Iterator[_Language]:
-    if not _FIRST.isdisjoint(words):  # as of most texts
-        yield from (one for one in _SPACED if not one.first.isdisjoint(words))
-    if not shown.isascii():
-        yield from (one for one in _UNSPACED if one.overrules.search(shown))
+    seen = words | frozenset(shown)
+    return float(any(one.speaks(shown) for one in _LANGUAGES if not one.signs.isdisjoint(seen)))
