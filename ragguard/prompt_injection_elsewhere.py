@@ -1,6 +1,6 @@
 """Prompt injection in other languages than English, by what it has to say.
 
-    strength = 1 if other texts are overruled, and an answer is ordered or a model spoken to
+    strength = 1 if other texts are overruled, and an answer is ordered
 
 in three successive sentences, all in one language. Other texts are overruled by words of three
 kinds in one sentence, a few words apart and in any order, since languages differ in it, and hardly
@@ -17,11 +17,12 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
 
 from ragguard.text import STOP_WORDS, fold, tokens
 
@@ -36,15 +37,36 @@ _QUOTED = re.compile(
 )
 
 
-class _Language(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Language:
     """How a language says it, in folded text."""
 
-    signs: frozenset[str]  # of every phrase to begin at, a word, or else its letters
-    cues: Mapping[str, re.Pattern[str]]
+    phrases: Mapping[str, Sequence[str]]
+    spaced: bool
+
+    @property
+    def signs(self) -> frozenset[str]:
+        """Of every phrase to begin at, the word that is rarest in English, or else its letters."""
+        begun = [one for cue in sorted(_WHOLE) for one in self.phrases[cue]]
+        if not self.spaced:
+            return frozenset({sign for sign in "".join(begun) if not sign.isascii()})
+        return frozenset(
+            {max(tokens(one), key=lambda it: (it not in STOP_WORDS, len(it))) for one in begun}
+        )
+
+    @cache  # noqa: B019 - as long-lived as the module
+    def pattern(self, cue: str) -> re.Pattern[str]:
+        """Return what matches the words of a cue; not compiled before a text is in the language."""
+        found = "|".join(  # by their first letter: one look leaves out all others
+            f"{first}(?:{'|'.join(one[1:] for one in some)})"
+            for first, some in groupby(sorted(set(self.phrases[cue])), itemgetter(0))
+        )
+        before, after = "_" * self.spaced, "_" * (self.spaced and cue in _WHOLE)
+        return re.compile(f"{before}(?:{found}){after}".replace("_", r"\b"))
 
     def at(self, cue: str, said: str) -> list[int]:
         """Return where the words of a cue begin."""
-        return [found.start() for found in self.cues[cue].finditer(said)]
+        return [found.start() for found in self.pattern(cue).finditer(said)]
 
     def overruled(self, said: str) -> bool:
         """Return True if a sentence says that other texts do not count."""
@@ -58,7 +80,7 @@ class _Language(NamedTuple):
     def taken_over(self, shown: str) -> bool:
         """Return True if the texts are said to end, and a new task to begin with an answer."""
         ends = self.at("end", shown)
-        for cue, apart in ("texts", _NEAR), ("new", _WITHIN), ("orders", _TAKEN_OVER):
+        for cue, apart in ("texts", _NEAR), ("new", _WITHIN), ("answer", _TAKEN_OVER):
             ends = ends and _near(ends, self.at(cue, shown), apart)
         return bool(ends)
 
@@ -68,7 +90,7 @@ class _Language(NamedTuple):
         said = _END.split(shown)
         overruled = [at for at, one in enumerate(said) if self.overruled(one)]
         return self.taken_over(shown) or any(
-            self.cues["orders"].search(one)
+            self.pattern("answer").search(one)
             for at in overruled
             for one in said[max(0, at - _SENTENCES + 1) : at + _SENTENCES]
         )
@@ -88,32 +110,13 @@ def _phrases(said: str) -> list[str]:
     ]
 
 
-def _language(words: Mapping[str, str], *, spaced: bool) -> _Language:
-    phrases = {cue: _phrases(said) for cue, said in words.items()}
-    phrases["orders"] = phrases.pop("answer") + phrases.pop("model")
-    begun = [one for cue in _WHOLE for one in phrases[cue]]
-
-    def pattern(cue: str) -> re.Pattern[str]:
-        found = "|".join(  # by their first letter: one look leaves out all others
-            f"{first}(?:{'|'.join(one[1:] for one in some)})"
-            for first, some in groupby(sorted(set(phrases[cue])), itemgetter(0))
-        )
-        before, after = "_" * spaced, "_" * (spaced and cue in _WHOLE)
-        return re.compile(f"{before}(?:{found}){after}".replace("_", r"\b"))
-
-    if spaced:  # of every phrase the word that is rarest in English
-        signs = {max(tokens(one), key=lambda it: (it not in STOP_WORDS, len(it))) for one in begun}
-    else:
-        signs = {sign for sign in "".join(begun) if not sign.isascii()}
-    return _Language(frozenset(signs), {cue: pattern(cue) for cue in phrases})
-
-
 _LANGUAGES = [
-    _language(one, spaced=script == "words")
+    _Language({cue: _phrases(said) for cue, said in one.items()}, script == "words")
     for script in ("words", "stems")
     for one in _DATA[script].values()
 ]
-_SIGNS = frozenset[str]().union(*[one.signs for one in _LANGUAGES])
+_SIGNS = [one.signs for one in _LANGUAGES]
+_ANY_SIGN = frozenset[str]().union(*_SIGNS)
 
 
 def strength_elsewhere(text: str, words: Set[str]) -> float:
@@ -123,8 +126,9 @@ def strength_elsewhere(text: str, words: Set[str]) -> float:
     >>> strength_elsewhere(text, set(tokens(text)))
     1.0
     """
-    if text.isascii() and _SIGNS.isdisjoint(words):
+    if text.isascii() and _ANY_SIGN.isdisjoint(words):
         return 0.0
     shown = fold(text)
     seen = words | frozenset(shown)
-    return float(any(one.speaks(shown) for one in _LANGUAGES if not one.signs.isdisjoint(seen)))
+    languages = zip(_LANGUAGES, _SIGNS, strict=True)
+    return float(any(one.speaks(shown) for one, signs in languages if not signs.isdisjoint(seen)))
