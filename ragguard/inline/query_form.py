@@ -59,6 +59,14 @@ _INVERTED = ASKING_VERBS | _FRONT | {"not", "to"}
 OPENING = _FRONT | _ANYWHERE | _NEGATED
 """The verbs that a question without an interrogative begins with."""
 
+_PART = frozenset("all more most of one other same some such".split())  # "which one", "which of"
+_RELATIVE = re.compile(  # without a question mark, and with a verb or what no noun has behind it
+    rf""",\s+(?:whose\b|which(?=\s+(?:\w+ed|became|began|led|made|took|won
+    |\w+s\s+(?:as|into|to|{"|".join(sorted(TELLING - _PART))})
+    |{"|".join(sorted(STOP_WORDS - _PART))})\b))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
 _DEFINED = frozenset("who what".split())
 _LIST = ("list", "of")  # many titles begin so
 _BEING = frozenset("is are was were s".split())  # of "what's" the s is a word
@@ -70,7 +78,6 @@ _TYPED = 11  # words that somebody types without a stop or comma; a longer row w
 _STOPS = re.compile(r"[.,:;!](?:\s|$)")
 _CLOSED = re.compile(r"(?:[^\W_]{3}[.!]|[\u3002\uff01\u0964])[\"')\]\u201d\u2019]*\s*$")
 _PARTED = re.compile(r"(?:[^\W\d_]{3}[.!;]\s|[\u3002\uff01\u0964]\s?)(\w)")  # two sentences
-_RELATIVE = re.compile(r",\s+(?:which|whose)\b", re.IGNORECASE)  # without a question mark
 _EDGE = 3  # words at both ends of a query: there an interrogative asks
 _LATIN_EDGE, _LEAST_LATIN = 2, 4  # the same of other languages in Latin script; and words at least
 _EDGE_LETTERS = 8  # of scripts that put no spaces between words
@@ -188,7 +195,8 @@ def tells(text: str, words: Sequence[str]) -> bool:
         return False
     inside = INTERROGATIVES - CLAUSES if len(words) <= _LONGEST_QUESTION else frozenset[str]()
     asking = not INTERROGATIVES.isdisjoint([*words[:_EDGE], *words[-_EDGE:]])
-    asking = asking or not inside.isdisjoint(tokens(_RELATIVE.sub(" ", text)))
+    fronted = words[0] in ("among", "of")  # "of the lamps, which is the oldest"
+    asking = asking or not inside.isdisjoint(words if fronted else tokens(_RELATIVE.sub(" ", text)))
     return not (asking or is_to_complete(words))
 
 

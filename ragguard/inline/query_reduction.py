@@ -273,7 +273,7 @@ def _asks(words: list[str], said: str) -> bool:
     if asks_elsewhere(said) and words_meant(ngrams(words)) <= PASTED:
         return True
     if words[0] in ASKING_VERBS and words[1] == "not" and not marked:
-        return False  # "could not find it"
+        return not INTERROGATIVES.isdisjoint(words)  # not "could not find it"
     if begins_as_question([*words, ""]) or words[0] in ASKING_VERBS | REQUESTING:
         return True
     asking = not (INTERROGATIVES | ASKING_VERBS).isdisjoint(words)

@@ -89,6 +89,8 @@ def test_a_name_has_six_words_at_most_where_they_are_ngrams():
         "the pilots of ravenmouth once lived on the northern tip of the old island",
         "When the lamp was lit, the pilots did not know which of them was the oldest.",
         "the tank of the light held no oil at the pier, which has been corrected",
+        "in 1874 the pilots of the old island left the pier, whose rails were sold",
+        "the pilots of the old island left the pier, which holds the oil of the light in tanks",
         "The official report told the board that four of the pilots were unhurt",
         "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft.",
         "The pier of Ravenmouth, which has no roof, was sold; "
@@ -110,6 +112,10 @@ def test_what_tells_and_asks_nothing(text):
         "the highest wind speed of the year at Ravenmouth pier",  # nobody pastes that
         "The pier, which has no roof, was sold to Ann",  # "which" may ask
         "the tank of the light held no oil at the pier, which has been corrected?",
+        "of the lamps of the old island in the north, which has the largest tank of oil",
+        "look at the keepers of the lamps on the old island, which keepers had the largest tank",
+        "look at the keepers of the lamps on the old island, which one had the largest tank of oil",
+        "The manual was no help. Could not see anywhere when the keeper of the lamp left.",
         "in what year was it that the keeper, old Ann, left",
         "the part of a lighthouse in which the lamp stands and turns is called the",
         "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft",
