@@ -59,12 +59,8 @@ _INVERTED = ASKING_VERBS | _FRONT | {"not", "to"}
 OPENING = _FRONT | _ANYWHERE | _NEGATED
 """The verbs that a question without an interrogative begins with."""
 
-_PART = frozenset("all more most of one other same some such".split())  # "which one", "which of"
-_RELATIVE = re.compile(  # without a question mark, and with a verb or what no noun has behind it
-    rf""",\s+(?:whose\b|which(?=\s+(?:\w+ed|became|began|led|made|took|won
-    |\w+s\s+(?:as|into|to|{"|".join(sorted(TELLING - _PART))})
-    |{"|".join(sorted(STOP_WORDS - _PART))})\b))""",
-    re.IGNORECASE | re.VERBOSE,
+_RELATIVE = re.compile(  # a clause, unless a question mark ends the query
+    rf",\s+(?:whose\b|which(?=\s+(?:{'|'.join(sorted(_FRONT | _ANYWHERE))})\b))", re.IGNORECASE
 )
 
 _DEFINED = frozenset("who what".split())

@@ -90,7 +90,7 @@ def test_a_name_has_six_words_at_most_where_they_are_ngrams():
         "When the lamp was lit, the pilots did not know which of them was the oldest.",
         "the tank of the light held no oil at the pier, which has been corrected",
         "in 1874 the pilots of the old island left the pier, whose rails were sold",
-        "the pilots of the old island left the pier, which holds the oil of the light in tanks",
+        "the pilots of the old island left the pier, which had the oil of the light in tanks",
         "The official report told the board that four of the pilots were unhurt",
         "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft.",
         "The pier of Ravenmouth, which has no roof, was sold; "
