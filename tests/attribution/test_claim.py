@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.claim import claim, coverage, statement_coverage
+from ragguard.attribution.claim import claim
+from ragguard.attribution.coverage import coverage, statement_coverage
 from ragguard.attribution.ragorigin.scope import answers_agree
 
 QUESTION = "Who painted the harbour at Lindsund?"

@@ -24,13 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import foreign
-from ragguard.attribution.claim import (
-    COMMON_STEMS,
-    claim,
-    only_decides,
-    spelled,
-    statement_coverage,
-)
+from ragguard.attribution.claim import COMMON_STEMS, claim, only_decides, spelled
+from ragguard.attribution.coverage import statement_coverage
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
 from ragguard.errors import ProxyError
 from ragguard.passage import Passage

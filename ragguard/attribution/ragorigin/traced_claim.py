@@ -41,15 +41,8 @@ from itertools import compress, islice
 from math import comb
 
 from ragguard.attribution.answer import answer_of, as_text
-from ragguard.attribution.claim import (
-    COMMON_STEMS,
-    LEADING,
-    LONGEST_BRIDGE,
-    POLARITY,
-    PUNCTUATION,
-    STOP_STEMS,
-    Question,
-)
+from ragguard.attribution.claim import COMMON_STEMS, LEADING, LONGEST_BRIDGE, POLARITY, PUNCTUATION
+from ragguard.attribution.coverage import STOP_STEMS, Question
 from ragguard.attribution.ragorigin.support import (
     MIN_SUPPORT,
     STATING_GAIN,
