@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ragguard.arguments import require_positive
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
@@ -144,12 +144,14 @@ def _converse(
         _send(child.stdin, [Passage(p.text, id=p.id, score=p.score) for p in found])
 
 
-def _send(pipe: Any, message: object) -> None:
+def _send(pipe: IO[bytes] | None, message: object) -> None:
+    assert pipe is not None  # it was asked for
     pickle.dump(message, pipe)
     pipe.flush()
 
 
-def _received(pipe: Any) -> Any:
+def _received(pipe: IO[bytes] | None) -> Any:
+    assert pipe is not None
     return pickle.load(pipe)  # noqa: S301 - our own child's, or our parent's
 
 

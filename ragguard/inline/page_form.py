@@ -136,6 +136,7 @@ def repeats_as_expected(
             found[row] = {**found[row], "run-in": start}
     asks = not query.names  # other pages hold a name as well
     weights: dict[str, float] = {}
+    quoting: set[int] = set()
     for name in forms:
         form = _FORMS[name]
         texts = {row: one[name] for row, one in found.items() if name in one}
@@ -143,9 +144,10 @@ def repeats_as_expected(
         few = asks and sum(row < size for row in texts) < LEAST
         if not repeating or few or (form.named and asks):  # as of most sets
             continue
-        weights = weights or idf_weights(query, passages)
+        if not weights:
+            weights = idf_weights(query, passages)
+            quoting = {n for n in range(size) if asks and _quotes(query, passages[n], weights)}
         meant = normalized(query, tokenize_passages(list(texts.values())))
-        quoting = {row for row in range(size) if asks and _quotes(query, passages[row], weights)}
         said = {
             row: _Part(texts[row], one.distinct, idf_coverage(one.distinct, weights))
             for row, one in zip(texts, meant, strict=True)
@@ -159,8 +161,8 @@ def repeats_as_expected(
             company = [text for other, text in others.items() if other != row]
             if name in ASKING:
                 company = list(set(company))
-            others_are = size - len(quoting | ({row} & set(range(size))))
-            enough = len(company) >= max(LEAST, form.usual * others_are)
+            rest = set(range(size)) - quoting - {row}
+            enough = len(company) >= max(LEAST, form.usual * len(rest))
             enough = enough or (query.names and size <= LEAST)
             if form.heads and _is_question(query, said[row], company):
                 continue

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from functools import partial
-from typing import Any
+from typing import TypedDict
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from ragguard.audit import AuditStore
@@ -110,7 +110,13 @@ def address_of(path: str, /, **fields: str | int | datetime | None) -> str:
     return f"{path}?{query}" if given else path
 
 
-_By = dict[str, Any]  # who decides ("actor"), and why ("said")
+class _By(TypedDict):
+    """Who decides, and why."""
+
+    actor: str
+    said: str
+
+
 _Action = Callable[[Visit, Decisions, _By], Sequence[object]]
 
 
@@ -126,7 +132,7 @@ def decide(visit: Visit) -> tuple[str, int]:
         raise InvalidInputError("this form asks for nothing that the page can do; reload the page")
     if not why:
         raise InvalidInputError("say why: whoever looks at this later must understand it")
-    by = {"actor": visit.person.name, "said": why[:_LONGEST_WHY]}
+    by = _By(actor=visit.person.name, said=why[:_LONGEST_WHY])
     return wanted, len(ACTIONS[wanted](visit, Decisions(visit.store), by))
 
 
@@ -178,8 +184,8 @@ def _vouch(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[
 
 
 def _vouch_for_name(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
-    how = {"effect": effect, "until": _until(visit), "why": by["said"], **by}
-    return [decisions.allow(visit.filled("name"), **how)]
+    name, until = visit.filled("name"), _until(visit)
+    return [decisions.allow(name, why=by["said"], effect=effect, until=until, **by)]
 
 
 def _disallow(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:

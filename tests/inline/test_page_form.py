@@ -510,8 +510,14 @@ def test_the_work_grows_with_what_is_read_and_parts_are_read_once(monkeypatch):
     module = importlib.import_module("ragguard.inline.page_form")
     read = []
     monkeypatch.setattr(module, "without_list_mark", lambda text: read.append(text) or text)
-    pages = [f"Trim the wick of lamp {n}\n{ANSWER * 200} {n}" for n in range(60)]
+    quoted, whether = [], module._quotes
+    monkeypatch.setattr(module, "_quotes", lambda *args: quoted.append(args[1]) or whether(*args))
+    pages = [
+        f"Trim the wick of lamp {n}\nKeeper: Ann. Who lit it? {ANSWER * 200} {n}" for n in range(60)
+    ]
     passages = tokenize_passages(pages)
     for _ in range(2):
         repeats_as_expected(tokenize_query(QUESTION), passages, range(60), 60)
+        assert quoted == passages[:50]  # once, however many forms the pages have
+        quoted.clear()
     assert len(read) == 60

@@ -182,6 +182,26 @@ def test_a_statement_with_a_question_mark_tells(query):
 
 
 @pytest.mark.parametrize(
+    "asked", ["since which version: {}?", "Is there a report of it: {}?", "Was it ever so: {}?"]
+)
+def test_what_stands_behind_an_announcement_that_asks_is_told(asked):
+    said = "the lamp of the old pier held no oil at dusk"
+    query, words = tokenize_query(asked.format(said)), tuple(said.split())
+    assert query.told
+    assert [part.told for part in query.reduced] == [
+        len(words) if part.sequence[-len(words) :] == words else 0 for part in query.reduced
+    ]
+    assert not tokenize_query(asked.format("who lit the lamp of the old pier at dusk")).tells
+
+
+def test_a_statement_without_a_subject_asks_nothing():
+    query = tokenize_query("How old is the lamp of the pier? Could not find it in the wiki.")
+    assert [part.sequence[0] for part in query.reduced] == ["how"]
+    query = tokenize_query("How old is the lamp of the pier? Could not Ann find the wick?")
+    assert [part.sequence[0] for part in query.reduced] == ["how", "could"]
+
+
+@pytest.mark.parametrize(
     "lead", ["Why", "why", "How come", "Since when", "Explain why", "When", "Where", "How"]
 )
 @pytest.mark.parametrize("mark", ["?", "", ".", " ?"])
