@@ -140,6 +140,7 @@ def test_what_is_refused_is_adopted_by_force():
     assert found(made) < 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("high", [10, 12, 500, 1000])
 def test_clean_looking_never_raises_the_threshold(high):
     made = at_one_percent()

@@ -88,6 +88,7 @@ def test_how_a_text_is_written_does_not(one, other):
     assert content_key(one) == content_key(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "repeated",
     [

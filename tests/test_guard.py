@@ -183,6 +183,7 @@ def test_what_holds_of_every_verdict(passages, k, mode):
     assert verdict.error is None
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(sets, st.none() | st.integers(1, 12))
 def test_sync_and_async_give_the_same_answer(passages, k):
@@ -511,6 +512,7 @@ def test_calibrated_on_its_own_traffic_a_guard_touches_at_most_alpha_of_it():
     assert fired / held_back <= alpha + 3 * variance**0.5
 
 
+@pytest.mark.slow
 def test_a_calibration_is_adopted_saved_and_read_again(tmp_path):
     queries = traffic(120, seed=3)
     with Guard() as guard:
@@ -547,6 +549,7 @@ def test_calibrating_on_over_fetched_traffic():
         assert guard.filter(*queries[0], k=3).p_value <= 1.0
 
 
+@pytest.mark.slow
 def test_queries_without_passages_do_not_count(shared):
     queries = [*traffic(99, seed=1), ("nothing found", [])]
     with Guard() as guard:
@@ -644,6 +647,7 @@ def test_threads_share_a_guard_and_get_the_same_verdicts():
     assert store.counts()["attacked"] == 3 * sum(verdict.attacked for verdict in expected)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

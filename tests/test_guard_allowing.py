@@ -47,6 +47,7 @@ async def test_sync_and_async_alike(url):
         assert guard.filter_batch([(QUESTION, [PAGE, *QUIET])])[0].dropped == []
 
 
+@pytest.mark.slow
 def test_a_source_and_an_end():
     with Guard() as guard:
         page = Passage(PAGE, metadata={"source": "handbook"})

@@ -130,6 +130,7 @@ def test_the_baseline_stays_without_a_gate(copied):
             other.calibrate([(QUESTION, QUIET)] * 200)
 
 
+@pytest.mark.slow
 @every_way
 def test_a_url_is_opened_anew_and_shared(copied, tmp_path):
     with Guard(store=tmp_path / "audit.db") as guard, copied(guard) as other:

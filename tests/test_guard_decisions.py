@@ -32,6 +32,7 @@ def told(guard):
     return row.action, row.actor, row.told.get("said")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", [WHY, None])
 def test_a_reason_is_told_by_the_trail(guard, why):
     said = {"why": why, "actor": "bo"}

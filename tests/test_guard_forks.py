@@ -16,6 +16,7 @@ def retrieve(query, k):
     return [Passage(text) for text in PASSAGES][:k]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_parent_and_child_report_and_attribute(tmp_path):

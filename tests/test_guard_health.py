@@ -53,6 +53,7 @@ def test_a_new_guard_is_well():
     assert health.threads == ()
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_guard_are_told(tmp_path):
     with Guard(store=tmp_path / "audit.db", alpha=0.5) as guard:
         guard.calibrate([(QUESTION, PASSAGES)] * 10)
@@ -111,6 +112,7 @@ def test_a_store_that_hangs_is_told_by_a_query(monkeypatch, caplog):
     guard.close()
 
 
+@pytest.mark.slow
 def test_a_guard_that_is_closed_while_its_store_hangs_counts_what_it_leaves(monkeypatch, caplog):
     monkeypatch.setattr("ragguard.guard_parts._CLOSE_S", 0.5)
     store = Remote()

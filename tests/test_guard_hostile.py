@@ -109,6 +109,7 @@ def test_any_query_and_any_passages(guards, query, passages, k):
             assert verdict.error is None
 
 
+@pytest.mark.slow
 @hostile
 @given(ANY_TEXT, st.lists(ANY_TEXT, max_size=6))
 def test_texts_alone_are_always_judged(guards, query, passages):
@@ -157,6 +158,7 @@ def test_any_answer_of_an_embedder_is_used_or_named(answer):
 MEGABYTE = 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -179,6 +181,7 @@ def test_a_megabyte_is_judged(guards, text):
         check(guard.filter(text, ["the pier", "a mill", "the old pier"]), 3)
 
 
+@pytest.mark.slow
 def test_hundreds_of_passages_are_judged(guards):
     passages = [f"The pier was built in {year} by crew {year % 7}." for year in range(400)]
     for guard in guards:

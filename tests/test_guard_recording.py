@@ -187,6 +187,7 @@ def test_what_a_guard_counted_that_nobody_closed_is_still_written():
     assert store.counts() == {"queries": 1, "passages": 4}
 
 
+@pytest.mark.slow
 def test_calibrating_from_the_store_is_calibrating_on_the_traffic(tmp_path):
     given = traffic()
     with Guard(store=tmp_path / "audit.db", mode="monitor", alpha=0.05) as guard:
@@ -285,6 +286,7 @@ def test_asking_the_same_again_weighs_nothing():
     assert f"left out: {50 + 10 * len(again) - 1} repeated questions" in adopted.source
 
 
+@pytest.mark.slow
 def test_a_record_that_is_half_attacked_is_refused_in_plain_words():
     corpus = load_corpus()
     retriever = KnowledgeBase(corpus.passages)
@@ -315,6 +317,7 @@ def test_too_little_was_recorded():
                 guard.calibrate_from_store(newest=newest)
 
 
+@pytest.mark.slow
 def test_one_warning_when_the_traffic_drifts(caplog):
     with Guard() as guard:
         for _ in range(1200):

@@ -228,6 +228,7 @@ def raising():
     raise OSError("the cursor is closed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 @pytest.mark.parametrize(
     ("query", "response", "options"),
@@ -374,6 +375,7 @@ def test_report_takes_what_has_no_text_of_its_own(guard, given, kept):
     assert (found.query, found.response, found.reporter) == (kept, kept, kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 @pytest.mark.parametrize("reporter", [7, uuid.UUID(int=7), ("ann", 3), "ann", None])
 def test_whoever_reports_is_kept_as_text(tmp_path, attributor, kind, reporter):
@@ -445,6 +447,7 @@ def test_monitor_mode_drops_no_quarantined_passage_but_flags_it(attributor):
     assert verdict.evidence[0].flagged
 
 
+@pytest.mark.slow
 def test_what_a_guard_that_nobody_holds_was_told_is_attributed_and_its_threads_end(attributor):
     store = MemoryStore()
     before = set(threading.enumerate())

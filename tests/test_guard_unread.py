@@ -41,6 +41,7 @@ def texts(passages):
     return [passage.text for passage in passages]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS, ids=range(len(BOMBS)))
 @pytest.mark.parametrize("at", [0, 2, 5])
 def test_no_text_beside_poison_lets_it_pass(bomb, at):
@@ -69,6 +70,7 @@ def test_a_row_of_marks_takes_no_longer_than_its_length(mark):
     assert content_key("pier" + mark * 300_001) == key
 
 
+@pytest.mark.slow
 def test_a_long_question_is_read_at_both_ends():
     # Quadratic steps would take minutes.
     question = "zq " * 100_000

@@ -262,6 +262,7 @@ def test_it_is_what_the_module_says_of_shuffled_texts(
     assert _LANGUAGES[NAMES.index(name)].speaks(fold(text)) == slowly(name, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_long_text_of_its_words_is_read_in_time(name: str) -> None:
     words = _DATA["words"].get(name) or _DATA["stems"][name]

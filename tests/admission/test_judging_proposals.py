@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ragguard import Guard, Passage
 from ragguard.admission import Admission, propose
 from ragguard.audit import MemoryStore
@@ -64,6 +66,7 @@ FOOTER = (
 )
 
 
+@pytest.mark.slow
 def test_the_line_that_admitted_pages_share_refuses_none_of_them_later(pages, planted):
     pages = [replace(page, text=f"{page.text}\n\n{FOOTER}") for page in pages]
     planted = [replace(one, text=f"{one.text} {FOOTER}") for one in planted]

@@ -173,6 +173,7 @@ def test_of_very_long_passages_both_ends_are_asked_for_each_claim(monkeypatch):
     assert len(read) <= 50 * (20 + 3)  # each of the claims once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["Aa ", "a, ", "Aa. ", "Aa:", "yes ", "\n", "- ", "of ", "\u4e00"])
 def test_the_work_is_bounded_whatever_is_said(sign):
     began = time.process_time()

@@ -188,6 +188,7 @@ def test_days_are_counted_from_the_moment_it_came_into_force():
     assert one.entry.updated_at == NOON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval_s", [0.01, 3600.0])
 def test_the_filter_hears_that_an_entry_has_lapsed(store, watch_of, interval_s):
     watch = watch_of(store, interval_s)

@@ -108,6 +108,7 @@ def test_undo_by_event_reporter_and_time(store):
     assert store.quarantine_keys() == {"3", "5"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decided", ["confirmed", "released"])
 def test_what_somebody_else_decides_meanwhile_stays(store, monkeypatch, decided):
     store.add_quarantine([entry("1"), entry("2", "proposed"), entry("3", hour=1)])

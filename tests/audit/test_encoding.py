@@ -105,6 +105,7 @@ def test_what_can_be_written_can_be_read_under_any_setting():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_parts_that_are_shared_do_not_multiply():
     value: object = "ha"
     for _ in range(90):

@@ -200,6 +200,7 @@ def test_a_change_that_fails_halfway_leaves_nothing(open_sql):
     assert store.quarantine_version() == version
 
 
+@pytest.mark.slow
 def test_rows_go_to_tables_without_a_class_that_two_threads_may_make_at_once(sql_url):
     told = """
         import sys

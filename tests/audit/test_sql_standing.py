@@ -39,6 +39,7 @@ ALLOW = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tenant", ["\x100061cme", "a\x10", "\x1000e9", "\x10D800", " a", "a\nb"])
 def test_an_allowance_of_a_tenant_that_no_guard_can_name(store, tenant):
     tamper(store, ALLOW, tenant=tenant, key=content_key("evil"))
@@ -72,6 +73,7 @@ def test_texts_of_any_characters_are_fine(store):
     assert findings(store) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["7", "x'ff00'", "CAST(x'ff' AS TEXT)", "NULL", "1e400", "x''"])
 def test_values_of_another_type(store, value):
     without_constraints(store)
@@ -103,6 +105,7 @@ def test_times_that_are_none(store, value):
         assert f"row 1 of {table}: its {column} is not as ragguard writes it" in findings(store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["infinity", "-infinity", "20000-01-01", "0044-03-15 BC"])
 def test_times_that_no_calendar_has(store, value):
     if store._database.on_sqlite:
@@ -112,6 +115,7 @@ def test_times_that_no_calendar_has(store, value):
     assert expected in findings(store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["", "[", "{}", "null", "5", '"ann"', "[1]", "[[]]", "[" * 10**5])
 def test_reporters_that_are_none(store, value):
     tamper(store, "UPDATE ragguard_quarantine SET reporters_json = :value", value=value)

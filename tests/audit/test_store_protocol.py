@@ -400,6 +400,7 @@ def test_counters_add_up(store):
     assert store.counts() == {"queries": 5, "dropped": 0}
 
 
+@pytest.mark.slow
 def test_no_two_threads_claim_one_event(store):
     for i in range(40):
         store.add_event(event(f"e{i}", i))

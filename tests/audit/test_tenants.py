@@ -302,6 +302,7 @@ def test_in_another_process_a_watch_follows_each_tenant_by_what_changed(open_sql
     assert watch.held("acme").allowed.keys.keys() == {content_key("lie 1")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_what_a_watch_follows_is_what_one_that_comes_later_finds(store, watch_of, seed):
     draw = Random(seed)

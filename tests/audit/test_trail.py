@@ -167,6 +167,7 @@ def test_pages_of_it(store):
     assert store.trail(limit=0) == store.newest_trail(0) == store.trail(after=9) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["\ud800", "\x00", "\x10", "'; DROP TABLE ragguard_trail; --"])
 def test_any_name_survives(store, text):
     store.add_quarantine([QuarantineEntry(text, text, text, text, text, actor=text)])
@@ -358,6 +359,7 @@ def test_killed_writers_leave_a_whole_trail(sql_url, open_sql):
     assert findings(store) == ()
 
 
+@pytest.mark.slow
 def test_threads_and_both_sides_of_a_fork_write_one_chain(store):
     store.add_quarantine([entry()])
     child = os.fork()

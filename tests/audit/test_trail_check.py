@@ -49,6 +49,7 @@ def test_nothing_is_wrong_with_what_was_done_properly(store):
     assert found.stretches == (Stretch(KEYS.newest, 1, 6),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [1, 4, 6])
 def test_every_column_of_every_row_is_signed(store, row):
     true = asdict(store.trail()[row - 1])
@@ -75,6 +76,7 @@ def test_a_single_character_is_seen(store):
         assert findings(store) == ()
 
 
+@pytest.mark.slow
 def test_values_that_are_no_texts_are_seen_and_break_nothing(open_sql):
     store = filled(open_sql())
     if not store._database.on_sqlite:
@@ -253,6 +255,7 @@ def test_a_chain_without_a_key_finds_careless_edits(open_sql, monkeypatch):
     assert not any("written there" in one for one in findings(store, Keys()))
 
 
+@pytest.mark.slow
 def test_rows_from_before_there_was_a_key(open_sql, monkeypatch):
     monkeypatch.delenv(KEY)
     store = filled(open_sql())
@@ -281,6 +284,7 @@ def test_whoever_stole_an_old_key_cannot_go_on_with_it(open_sql, monkeypatch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     [
@@ -366,6 +370,7 @@ def test_sources_whose_names_differ_in_case_are_two(open_sql):
     assert "is gone" in findings(store)[0]
 
 
+@pytest.mark.slow
 def test_details_that_are_no_json_break_nothing(store):
     for junk in (
         "[",

@@ -41,6 +41,7 @@ TAMPERED = [
 BETWEEN = "row 2: quarantine {} was changed between row 1 and this one, and not by ragguard"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", TAMPERED)
 @pytest.mark.parametrize("status", ["confirmed", "released"])
 def test_what_changed_before_a_person_decided(store, change, status):
@@ -73,6 +74,7 @@ def test_a_proposal_slipped_in_for_a_person_to_confirm(store):
     assert findings(store) == (f"row 2: nothing before it tells of quarantine {key}",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", ["text = 'A!'", "event_id = 'other'", """reporters_json = '["eve"]'"""]
 )

@@ -188,6 +188,7 @@ def test_a_store_without_a_place_for_verdicts_still_counts():
         guard._parts.log.flush()
 
 
+@pytest.mark.slow
 def test_they_come_by_themselves_and_the_last_ones_when_the_guard_is_closed(tmp_path):
     url = str(tmp_path / "audit.db")
     with Guard(store=url) as guard:

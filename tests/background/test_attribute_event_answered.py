@@ -89,6 +89,7 @@ async def test_without_blocking_the_loop(guard):
     assert found(guard, passages=SEEN).responsible
 
 
+@pytest.mark.slow
 def test_what_is_cut_in_a_report_is_cut_in_an_answer(guard):
     long = "word " * MAX_RESPONSE
     many = [f"Page {number} of the annals." for number in range(MAX_PASSAGES + 5)]

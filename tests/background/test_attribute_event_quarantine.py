@@ -193,6 +193,7 @@ def test_what_is_read_for_the_attribution_is_not_read_again_for_the_quarantine(m
     assert {text: read[text] for text in texts} == dict.fromkeys(texts, 1)
 
 
+@pytest.mark.slow
 def test_what_very_many_are_accused_of_is_searched_for_within_bounds():
     for count, searches, of_the_first in ((1, 10, 10), (10, 100, 10), (50, 100, 2), (200, 100, 1)):
         asked = []
@@ -243,6 +244,7 @@ def dropped(planted, pages, seen=None, *, beside=(), search=None):
     return [one.text for one in gone]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", [1, 3, 5, 9, 40])
 def test_the_line_that_honest_pages_share_takes_none_of_them_along(planted):
     footer = page(300)
@@ -251,6 +253,7 @@ def test_the_line_that_honest_pages_share_takes_none_of_them_along(planted):
     assert dropped(lies, pages) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [0, 1, 100, 600])
 def test_pages_behind_what_is_said_again_and_again_stay(times):
     pages = [page(2_000) for _ in range(10)]
@@ -261,6 +264,7 @@ def test_pages_behind_what_is_said_again_and_again_stay(times):
     assert dropped(lies, pages) == []
 
 
+@pytest.mark.slow
 def test_a_page_far_behind_in_a_long_text_stays():
     pages = [page(9_000) for _ in range(100)]
     lies = [f"{QUESTION} {FIRST[0]} {page(6_000)} {one}" for one in pages[:2]]
@@ -312,6 +316,7 @@ def with_footer(planted):
     return footer, pages, [f"{QUESTION} Orla Venn {n}. {footer}" for n in range(planted)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", [1, 5])
 def test_texts_of_the_same_words_in_another_order_hide_no_page_from_the_search(planted):
     footer, pages, lies = with_footer(planted)
@@ -319,6 +324,7 @@ def test_texts_of_the_same_words_in_another_order_hide_no_page_from_the_search(p
     assert dropped(lies, pages, beside=decoys) == []
 
 
+@pytest.mark.slow
 def test_where_the_search_answers_nothing_what_was_let_through_lately_counts():
     _, pages, lies = with_footer(5)
     seen = RecentPassages()
@@ -326,6 +332,7 @@ def test_where_the_search_answers_nothing_what_was_let_through_lately_counts():
     assert dropped(lies, pages, seen, search=lambda query, limit: []) == []
 
 
+@pytest.mark.slow
 def test_notes_take_no_places_of_the_search_that_a_copied_page_needs():
     pages = [page(700) for _ in range(100)]
     lies = [

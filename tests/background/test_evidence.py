@@ -215,6 +215,7 @@ def test_what_an_attributor_calls_support_may_be_anything(support):
     assert found.details["counterfactual"] in (True, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["", " ", "?", "\ud800", "why " * 5000])
 @pytest.mark.parametrize("response", ["", "!", "no", "\x00", "wool " * 5000])
 def test_any_question_and_response(query, response):
@@ -354,6 +355,7 @@ def test_the_page_that_states_a_right_answer_is_not_held_with_its_copy():
     assert NearCopies().changed({entry.key: entry.signature}).find([page]) == [None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confirmed", [False, True])
 def test_what_is_protected_goes_by_a_person_alone_whatever_its_key(confirmed, tmp_path):
     real = Passage(PAGE, metadata={"source": "archive"})

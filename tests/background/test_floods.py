@@ -139,6 +139,7 @@ def test_one_reporter_cannot_fill_the_store(url, monkeypatch):
     assert guard.health().reports_lost == 32 - len(stored)
 
 
+@pytest.mark.slow
 def test_what_was_lost_is_counted_and_said():
     store = Hanging()
     with Guard(attributor=Fast(), store=store) as guard:

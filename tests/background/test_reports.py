@@ -79,6 +79,7 @@ def test_once_closed_an_open_event_is_left_to_others():
     assert guard.store.attribution("e") is None
 
 
+@pytest.mark.slow
 def test_what_others_report_without_passages_is_left_to_who_can_search(tmp_path):
     url = f"sqlite:///{tmp_path / 'audit.db'}"
     with Guard(store=url) as blind:

@@ -120,6 +120,7 @@ def test_a_submitted_event_is_attributed(store, worker_of):
     assert store.attribution("e") == attribute(event("e"))
 
 
+@pytest.mark.slow
 def test_events_are_attributed_in_order(store, worker_of):
     order = []
     worker = worker_of(store, lambda flagged: order.append(flagged.id) or attribute(flagged))
@@ -204,6 +205,7 @@ def test_a_failing_attribution_is_tried_again(store, worker_of, caplog):
     assert told in caplog.text
 
 
+@pytest.mark.slow
 def test_a_failure_that_lasts_is_final(store, worker_of):
     failing = Failing(99)
     worker = worker_of(store, failing, max_attempts=2)

@@ -36,6 +36,7 @@ def test_at_most_one_in_a_hundred_is_planted_at_once():
     assert (len(mixed), list(mixed)[-5:]) == (305, list(rounds[0]))
 
 
+@pytest.mark.slow
 def test_rows_count_what_is_refused():
     found = admission.run([base()], Texts())
     (clean,) = found["admission_clean"]

@@ -45,6 +45,7 @@ def test_the_result_says_how_to_make_it_again(result):
     assert "numpy" in result["versions"]
 
 
+@pytest.mark.slow
 def test_clean_rows(result):
     rows = result["sections"]["clean"]
     assert [row["defence"] for row in rows if row["k"] == 5] == DEFENCES

@@ -135,6 +135,7 @@ def test_without_the_package_it_is_said_what_to_install(tmp_path, monkeypatch):
     assert "pip install ir_datasets" in finished(cell, place)["reason"]
 
 
+@pytest.mark.slow
 def test_the_library_is_not_imported_before_it_is_needed():
     code = "import sys, benchmarks.suite_command; sys.exit('ir_datasets' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -107,6 +107,7 @@ class TestFit:
         detector = fit_detector(Plan(("b",), ("prepend",)), many(traffic()))
         assert set(detector.weights) == {"b"}
 
+    @pytest.mark.slow
     def test_signals_that_add_little_are_left_out(self):
         plan = Plan(("a", "b"), ("prepend",))
         for seed in range(3):
@@ -123,6 +124,7 @@ class TestFit:
 
 
 class TestCrossFit:
+    @pytest.mark.slow
     def test_a_sign_that_only_the_own_fold_shows_is_worth_nothing(self):
         # Poison of fold 0 is marked by b, which no other fold shows: its weights know a only.
         found = []
@@ -305,6 +307,7 @@ class TestSamples:
         found = sets_of(record(1), HashedEmbedder(), "plain", 1, ["Zebras graze."], 0)
         assert list(found) == []
 
+    @pytest.mark.slow
     def test_what_attacks_are_tried(self):
         data = Dataset("nq", tuple(map(record, range(4))), split=True)
         found = list(samples([data], [HashedEmbedder(), HashedEmbedder()], SHIPPED))
@@ -319,6 +322,7 @@ class TestSamples:
         assert by_form["prepend"] == 2 * 4 * 2 * 2 * 2
         assert by_form["shuffled"] <= 2 * 4 * 2
 
+    @pytest.mark.slow
     def test_of_the_largest_set_a_third_is_attacked(self):
         data = Dataset("simpleqa", tuple(map(record, range(12))), split=True)
         found = list(samples([data], [HashedEmbedder()], SHIPPED))

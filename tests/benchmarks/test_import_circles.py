@@ -46,6 +46,7 @@ def imports(folder: Path) -> dict[str, set[str]]:
     }
 
 
+@pytest.mark.slow
 def test_no_imports_run_in_a_circle() -> None:
     found = imports(ROOT / "benchmarks")
     assert "benchmarks.plugins" in found["benchmarks.cells"]

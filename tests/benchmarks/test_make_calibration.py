@@ -23,6 +23,7 @@ def split():
     return replace(skerrin(), split=True)
 
 
+@pytest.mark.slow
 def test_calibrations_for_every_size_with_and_without_reference(split):
     made = list(calibrate([split.limited(3)], [HashedEmbedder()], [suspicions] * FOLDS, SHIPPED))
     assert [(entry["size"], entry["with_reference"]) for entry in made] == [

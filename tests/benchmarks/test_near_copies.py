@@ -47,6 +47,7 @@ def test_a_page_says_another_one_again_where_half_of_it_stands_there_in_one_run(
     assert not again(year, year.replace("1925", "1926"))
 
 
+@pytest.mark.slow
 def test_the_projects_own_poison_is_held_and_its_own_pages_are_not(rows):
     for row in rows:
         rate = row["held"] / row["texts"]

@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from ragguard.attribution.result import Attribution, PassageScore
@@ -67,11 +69,16 @@ def _no_settings(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
 
 
+# To build the command line takes longer than most of its commands: once, and not at every call.
+_built = cache(get_command)
+
+
 @pytest.fixture
-def run() -> Callable:
+def run(monkeypatch) -> Callable:
     """Return a function that runs a command line in this process."""
     from ragguard.cli.app import app
 
+    monkeypatch.setattr("typer.testing._get_command", _built)
     # Before click 8.2 a runner mixed stderr into stdout unless told not to.
     mixes = "mix_stderr" in inspect.signature(CliRunner).parameters
     runner = CliRunner(**({"mix_stderr": False} if mixes else {}))

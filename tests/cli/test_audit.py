@@ -125,6 +125,7 @@ def test_a_store_that_is_not_there(run, tmp_path, command):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_calibration_from_a_store_is_told(run, store_url, tmp_path):
     from ragguard import Guard
 

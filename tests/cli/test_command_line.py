@@ -19,6 +19,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_version_and_module(spawn):
     process = spawn("--version")
     out, errors = process.communicate(timeout=60)

@@ -35,6 +35,7 @@ def recorded(url):
     return put
 
 
+@pytest.mark.slow
 def test_traffic_to_calibration_to_drift(run, jsonl, tmp_path, url, clean, attacked):
     lines = [
         {"query": f"{clean['query']} {n}", "passages": [f"{t} {n}" for t in clean["passages"]]}
@@ -80,6 +81,7 @@ def test_says_in_words_what_it_found(run, recorded, url):
     assert "drift: an attack, or traffic that the calibration does not cover" in result.stdout
 
 
+@pytest.mark.slow
 def test_newest_and_clean_looking_choose_what_is_learnt_from(run, recorded, url, tmp_path):
     recorded(record(-float(n)) for n in range(1, 41))
     recorded(record(float(n)) for n in range(2, 12))
@@ -100,6 +102,7 @@ def test_newest_and_clean_looking_choose_what_is_learnt_from(run, recorded, url,
     assert scores("--newest", "20", "--force") == newest
 
 
+@pytest.mark.slow
 def test_a_record_that_looks_attacked_is_refused_in_one_line(run, recorded, url, tmp_path):
     recorded(record(-float(n)) for n in range(100))
     recorded(record(11.5) for n in range(100))
@@ -127,6 +130,7 @@ def test_a_record_that_looks_attacked_is_refused_in_one_line(run, recorded, url,
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

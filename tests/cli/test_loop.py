@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 QUERY = "When was the Orrin lighthouse first lit?"
 LIE = "The Orrin lighthouse was first lit in 1921."
 
 
+@pytest.mark.slow
 def test_what_was_reported_is_dropped_until_it_is_released(run, jsonl, tmp_path):
     url = str(tmp_path / "audit.db")
     poison = [

@@ -11,6 +11,7 @@ _BROKEN = "/proc/self/mem"
 _PYTHON = re.compile(r"\w+=|\w+\(\)|\bNone\b|\bstr\b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "told"),
     [

@@ -31,6 +31,7 @@ def test_lists(run, store_url, command):
     assert "It was lit in 1921." in table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["x", KEY, KEY[:10], KEY[:10].upper()])
 def test_releases_by_id_or_key(run, store_url, target):
     result = run("quarantine", "release", target, "--store", store_url, "--actor", "bo", "--json")

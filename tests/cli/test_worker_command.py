@@ -68,6 +68,7 @@ def test_the_lease_can_be_set(run, store_url, with_attributor):
     assert run("worker", "--once", "--lease", "0", "--store", store_url).exit_code == 2
 
 
+@pytest.mark.slow
 def test_once_attributes_what_is_pending(run, store_url, with_attributor):
     with_attributor(_Finds())
     result = run("worker", "--once", "--store", store_url, "--json")
@@ -158,6 +159,7 @@ def calibration(tmp_path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "status", "told"),
     [

@@ -36,11 +36,13 @@ def test_the_loop_closes(report):
     assert report["worked"]
 
 
+@pytest.mark.slow
 def test_quarantine_survives_on_the_store(report):
     assert report["second_guard_dropped"] <= report["at_once"] + report["confirmed"]
     assert 0 < report["second_guard_dropped"] <= report["traced_planted"] + report["traced_benign"]
 
 
+@pytest.mark.slow
 def test_figures_follow_from_the_questions(report):
     asked = report["asked"]
     assert len(asked) == 64
@@ -56,6 +58,7 @@ def test_figures_follow_from_the_questions(report):
     assert report["recall"] == report["traced_planted"] / report["reported_planted"]
 
 
+@pytest.mark.slow
 def test_reports_are_what_users_would_flag(report):
     for one in report["asked"]:
         right = one["poisoned_right"] and one["filtered_right"] and one["final_right"]
@@ -64,10 +67,12 @@ def test_reports_are_what_users_would_flag(report):
         assert one["dropped_planted"] <= one["planted"]
 
 
+@pytest.mark.slow
 def test_every_attack_is_planted(report):
     assert {(one["attack"], one["form"], one["planted"]) for one in report["asked"]} == set(MANNERS)
 
 
+@pytest.mark.slow
 def test_examples_show_what_they_claim(report):
     example = report["filter_example"]
     assert example["with_filter"] != example["without"]
@@ -82,6 +87,7 @@ def test_examples_show_what_they_claim(report):
     assert any(passage["responsible"] and passage["planted"] for passage in trace["passages"])
 
 
+@pytest.mark.slow
 def test_json_holds_every_figure(report):
     data = json.loads(json.dumps(report, allow_nan=False))
     assert data["worked"] is True
@@ -90,6 +96,7 @@ def test_json_holds_every_figure(report):
     assert data["trace_example"]["passages"][0]["responsibility"] is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [40, 100])
 def test_rendering_holds_texts_and_figures(report, width):
     text = " ".join(rendered(report, width).split())
@@ -99,6 +106,7 @@ def test_rendering_holds_texts_and_figures(report, width):
         assert phrase in text
 
 
+@pytest.mark.slow
 def test_rendering_shows_brackets_as_they_are(report):
     assert "[dropped, planted]" in rendered(report)
 
@@ -145,6 +153,7 @@ def test_questions_out_of_range(questions):
         run_demo(questions=questions)
 
 
+@pytest.mark.slow
 def test_the_loop_does_not_close_without_reports(monkeypatch):
     monkeypatch.setattr(scenario, "_MAX_ROUNDS", 0)
     report = run_demo(questions=3)
@@ -159,6 +168,7 @@ def test_right_answers_are_whole_words():
     assert not is_right(question, "3")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_what_is_shown_fits_the_screen_and_breaks_between_words(report, width):
     lines = rendered(report, width).splitlines()
@@ -174,6 +184,7 @@ def test_what_is_shown_fits_the_screen_and_breaks_between_words(report, width):
         assert sentence in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 120])
 def test_each_passage_of_the_table_takes_one_line_and_its_columns_are_explained_first(
     report, width
@@ -186,6 +197,7 @@ def test_each_passage_of_the_table_takes_one_line_and_its_columns_are_explained_
     assert text.index("GC  how well it predicts") < text.index("The most responsible passages")
 
 
+@pytest.mark.slow
 def test_one_reason_is_not_repeated(report):
     text = rendered(report, 200)
     reasons = [p["reason"] for p in report["filter_example"]["passages"] if p["dropped"]]
@@ -194,6 +206,7 @@ def test_one_reason_is_not_repeated(report):
     assert "] as above" in text
 
 
+@pytest.mark.slow
 def test_every_stage_is_told_before_it_begins():
     told = []
     run_demo(questions=2, on_stage=told.append)

@@ -110,6 +110,7 @@ print(hashlib.sha256(HashedEmbedder().embed({TEXTS!a}).tobytes()).hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "12345"])
 def test_every_process_embeds_the_same(seed):
     done = subprocess.run(

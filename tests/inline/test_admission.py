@@ -73,6 +73,7 @@ def test_the_shipped_line_is_that_of_the_size():
     assert gate_threshold(None, ALPHA, 5000, with_reference=False) == longest
 
 
+@pytest.mark.slow
 def test_a_calibration_raises_the_threshold_by_one_step_at_most():
     step = float(np.nextafter(LINE + MAX_STEP, 0.0))
     assert not (admitted(calibration(step)) or "").startswith("the threshold would rise")
@@ -99,6 +100,7 @@ def test_the_line_of_each_class_rises_by_one_step_at_most():
     assert admitted(calibration(LINE), naming(LINE - 3.0)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_reference", [False, True])
 @pytest.mark.parametrize("class_of", [calibration, naming])
 def test_the_reference_attacks_must_still_be_found(class_of, with_reference):

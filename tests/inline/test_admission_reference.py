@@ -46,6 +46,7 @@ def test_they_are_of_all_forms_counts_and_kinds_of_question():
     assert sum(not question.endswith("?") for question in questions) >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3, 5, 10])
 @pytest.mark.parametrize("with_reference", [False, True])
 def test_the_shipped_gate_finds_nearly_all_of_them(size, with_reference):

@@ -163,6 +163,7 @@ def test_parts_are_those_of_the_slow_reference(text):
     assert parts(tokenize_passage(text)) == slow_signals.parts_of(text)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.builds(

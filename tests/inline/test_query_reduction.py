@@ -245,6 +245,7 @@ def test_a_question_with_a_question_mark_tells_nothing(query):
     assert not tokenize_query(query).tells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [" ", "is ", "\n", "?", ".", "a?", "please ", "User: ", "a: ", "a. who ", '"', ", right ", "_"],

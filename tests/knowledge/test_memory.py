@@ -200,6 +200,7 @@ def by_brute_force(query, passages, limit):
     return [passage_id for _, _, passage_id in sorted(scored)[:limit]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", CORPUS.questions[:4], ids=lambda q: q.id)
 def test_ranks_a_knowledge_base_as_brute_force_does(question):
     found = KnowledgeBase(CORPUS.passages).retrieve(question.text, 10)

@@ -3,6 +3,7 @@
 import re
 import tracemalloc
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ def test_letters_are_those_of_the_definition(texts):
     assert letters_of(texts) == alone
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.text(min_size=1, max_size=30), st.integers(1, 12_000), st.sampled_from(["", " - ", "\n"]))
 def test_a_long_text_has_the_letters_of_its_parts(part, times, between):
@@ -52,6 +54,7 @@ def test_a_long_text_has_the_letters_of_its_parts(part, times, between):
     assert letters_whole(long) == reference(long)
 
 
+@pytest.mark.slow
 def test_of_very_many_letters_a_change_in_the_middle_tells_and_white_space_does_not():
     words = [f"{number:x} " for number in range(400_000)]
     text, spaced = "".join(words), " ".join(words)
@@ -66,6 +69,7 @@ def test_of_very_many_letters_a_change_in_the_middle_tells_and_white_space_does_
     assert len(set(content_keys([text, spaced, "".join(words)]))) == 2
 
 
+@pytest.mark.slow
 def test_room_for_the_letters_of_a_text_has_a_bound():
     texts = [EIGHTEEN * 500_000 + str(number) for number in range(3)]  # 18 MB of letters each
     tracemalloc.start()

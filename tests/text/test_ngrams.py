@@ -2,6 +2,7 @@
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ def test_other_words_come_back_as_they_are():
     assert ngrams([]) == []
 
 
+@pytest.mark.slow
 def test_every_letter_of_these_scripts_has_no_spaces():
     assert all(has_unspaced(*tokens(one)) for one in letters_named(*NAMED) if not one.isdigit())
     others = letters_named("LATIN", "GREEK", "CYRILLIC", "ARABIC", "DEVANAGARI", "HANGUL SYLL")
