@@ -6,31 +6,27 @@
 p is the proxy's `gain_power`: 1 for the lexical proxy, by which the rest was chosen.
 
 It stands in for the answer of the generator that RAGOrigin's Eq. 3 asks, so that attribution takes
-no call to a large language model.
-
-A planted text says what it is to say and little more. A genuine page that holds a wrong answer's
-words holds them among the other names and dates of its subject: it mentions the answer, and a
-likelihood cannot tell that from stating it. So whoever states it must be `is_specific`.
+no call to a large language model. A likelihood cannot tell a text that states the answer from one
+that mentions it among much else; `authorship` can.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain, compress, islice
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import foreign
-from ragguard.attribution.claim import COMMON_STEMS, claim, only_decides, spelled
+from ragguard.attribution.claim import claim, only_decides, spelled
 from ragguard.attribution.coverage import statement_coverage
+from ragguard.attribution.ragorigin.authorship import states_by_design
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
 from ragguard.errors import ProxyError
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy, gain_power
-from ragguard.stems import stems_of
 
 # Chosen, as is the power in `passage_support`, on one half of the benchmark's records.
 MIN_SUPPORT = 0.3
@@ -42,8 +38,8 @@ STATING_GAIN = MIN_SUPPORT ** (1.0 / 3.0)
 SUFFICIENT_SUPPORT = 0.65
 """Support with which one passage explains the response alone; of several it must add up to 1."""
 
-# Passages that state the same answer and so need not be `is_specific`: hardly any three benign ones
-# do, and an attacker could make any text speak of much else.
+# Passages that state the same answer and so need not be `written_for` it: hardly any three benign
+# ones do, and an attacker could make any text speak of much else.
 _AGREEING = 3
 
 MARGIN_UNTESTABLE = 0.65
@@ -53,9 +49,6 @@ _LEAST_MARGIN = 0.3  # of suspects whose support alone explains the response
 
 VERBATIM_GAIN = 0.95
 """Relative gain of SC from which a passage is taken to hold the question word for word."""
-
-_PIECE = re.compile(r"[^\W_][\w'\u2019-]*")
-_NAMES, _WORDS_PER_NAME = 4, 12
 
 
 def relative_gain(
@@ -222,39 +215,10 @@ class SupportMeter:
     def written_for(self, texts: Sequence[str]) -> bool:
         """Return True if one of the texts may have been written for this event.
 
-        Such a text holds the question word for word, or `is_specific`. One that forbids an answer
-        holds none, so for a refusal any text may be.
+        Such a text holds the question word for word, or `states_by_design`. One that forbids an
+        answer holds none, so for a refusal any text may be.
         """
         return self.refused or bool(
             (self.carried(texts) >= VERBATIM_GAIN).any()
-            or is_specific(self._query, self.claim, texts).any()
+            or states_by_design(self._query, self.claim, texts).any()
         )
-
-
-def off_topic_names(query: str, claimed: str, texts: Sequence[str]) -> list[int]:
-    """Return how many names and numbers each text holds beside the question's and the claim's.
-
-    Names are words with a capital letter in front, also where a sentence begins; function words,
-    and words of sources and saying ("According"), are none. Each counts once.
-
-    >>> question = "Who led the survey?"
-    >>> off_topic_names(question, "Ada Crane", ["The survey of 1921 was led by Ada Crane."])
-    [1]
-    """
-    names = [
-        [piece for piece in _PIECE.findall(text) if piece[0].isupper() or piece[0].isdigit()]
-        for text in texts
-    ]
-    asked, claiming, *read = stems_of([query, claimed, *chain.from_iterable(names)])
-    known = COMMON_STEMS.union(asked, claiming)
-    rest = iter(read)
-    return [len({stems[0] for stems in islice(rest, len(each)) if stems} - known) for each in names]
-
-
-def is_specific(query: str, claimed: str, texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which texts hold at most max(4, words / 12) `off_topic_names`, shape (len(texts),).
-
-    In languages without capital letters only numbers count, and nearly every text is specific.
-    """
-    allowed = [max(_NAMES, len(_PIECE.findall(text)) // _WORDS_PER_NAME) for text in texts]
-    return np.asarray(np.array(off_topic_names(query, claimed, texts)) <= allowed, dtype=np.bool_)
