@@ -2,6 +2,7 @@
 
     written for the answer:   manner >= -1.5,
                               or manner >= -4 and names <= max(4, words / 12)
+    written as planted ones:  manner >= 0
 
 A genuine page that holds a wrong answer's words holds them among the other names and dates of its
 subject, and a likelihood cannot tell that from stating it. Two things can: how many names and
@@ -10,7 +11,7 @@ is written (`ragguard.inline.features.manner`, in nats; the median honest page h
 itself neither is enough: names are soon added, and an honest page may be short and name little.
 Manner knows English alone, so of other texts the names decide.
 
-The two numbers were chosen on one half of the questions, by texts written without sight of this
+The numbers were chosen on one half of the questions, by texts written without sight of this
 code and by reports of what honest pages mention (docs/attribution.md, "Misread passages").
 """
 
@@ -29,11 +30,14 @@ from ragguard.inline.features.manner import shipped
 from ragguard.inline.tokens import ENDS, tokenize_ends, tokenize_passage
 from ragguard.stems import stems_of
 
-PLANTED_MANNER = -1.5
+DESIGNED_MANNER = -1.5
 """Manner, in nats, from which a text is taken to be written for the answer, whatever it names."""
 
 HONEST_MANNER = -4.0
 """Manner, in nats, below which it is not, however little it names."""
+
+PLANTED_MANNER = 0.0
+"""Manner, in nats, from which a text is more likely planted than not: a log-odds."""
 
 _PIECE = re.compile(r"[^\W_][\w'\u2019-]*")
 _NAMES, _WORDS_PER_NAME = 4, 12
@@ -43,7 +47,12 @@ def states_by_design(query: str, claimed: str, texts: Sequence[str]) -> NDArray[
     """Return which texts that state the claim were written to do so, bool array (len(texts),)."""
     manners = np.array([_manner(text) for text in texts])
     written = is_specific(query, claimed, texts) & ~(manners < HONEST_MANNER)
-    return np.asarray(written | (manners >= PLANTED_MANNER), dtype=np.bool_)
+    return np.asarray(written | (manners >= DESIGNED_MANNER), dtype=np.bool_)
+
+
+def written_as_planted(texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which texts are written as planted ones are, bool array (len(texts),)."""
+    return np.array([_manner(text) >= PLANTED_MANNER for text in texts], dtype=np.bool_)
 
 
 def _manner(text: str) -> float:

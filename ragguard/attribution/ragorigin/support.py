@@ -1,13 +1,14 @@
 """How far passages support a response, by a proxy language model alone: ours.
 
     gain     = ((GC(passage) - GC(nothing)) / (GC(claim) - GC(nothing)))^p,   in [0, 1]
-    support  = coverage of the question * gain^3
+    support  = coverage of the question * gain^3,
+               at least 0.65 where it is 0.35 and the text is written as planted ones are
 
 p is the proxy's `gain_power`: 1 for the lexical proxy, by which the rest was chosen.
 
 It stands in for the answer of the generator that RAGOrigin's Eq. 3 asks, so that attribution takes
-no call to a large language model. A likelihood cannot tell a text that states the answer from one
-that mentions it among much else; `authorship` can.
+no call to a large language model. A likelihood cannot tell a text that states the answer in words
+of its own from one that mentions it among much else; `authorship` can.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from ragguard.arguments import foreign
 from ragguard.attribution.claim import claim, only_decides, spelled
 from ragguard.attribution.coverage import statement_coverage
-from ragguard.attribution.ragorigin.authorship import states_by_design
+from ragguard.attribution.ragorigin.authorship import states_by_design, written_as_planted
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
 from ragguard.errors import ProxyError
 from ragguard.passage import Passage
@@ -37,6 +38,9 @@ STATING_GAIN = MIN_SUPPORT ** (1.0 / 3.0)
 
 SUFFICIENT_SUPPORT = 0.65
 """Support with which one passage explains the response alone; of several it must add up to 1."""
+
+PLANTED_SUPPORT = 0.35
+"""Support that is sufficient for a text that is `written_as_planted`."""
 
 # Passages that state the same answer and so need not be `written_for` it: hardly any three benign
 # ones do, and an attacker could make any text speak of much else.
@@ -191,6 +195,10 @@ class SupportMeter:
         covered[gain > 0.0] = statement_coverage(self._query, self.claim, gained)
         covered = np.maximum(covered, self.least_coverage)
         support = passage_support(gain, covered)
+        if not self.wordless:
+            stated = (support >= PLANTED_SUPPORT) & (support < SUFFICIENT_SUPPORT)
+            stated[stated] = written_as_planted(list(compress(texts, stated)))
+            support[stated] = SUFFICIENT_SUPPORT
         if self._decides:
             carries = self.carried(texts) >= VERBATIM_GAIN
             deciding = decides_alike(self._query, self.claim, list(compress(texts, carries)))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ragguard.attribution.ragorigin import authorship
 from ragguard.attribution.ragorigin.authorship import (
+    DESIGNED_MANNER,
     HONEST_MANNER,
-    PLANTED_MANNER,
     is_specific,
     off_topic_names,
     states_by_design,
@@ -84,8 +84,8 @@ FEW, MANY = "Orla Venn built it.", "Orla Venn, Ada, Bo, Cy, Di, Ed and Flo built
     [
         (HONEST_MANNER - 0.1, False, False),
         (HONEST_MANNER, True, False),
-        (PLANTED_MANNER - 0.1, True, False),
-        (PLANTED_MANNER, True, True),
+        (DESIGNED_MANNER - 0.1, True, False),
+        (DESIGNED_MANNER, True, True),
         (np.nan, True, False),  # of another language: the names decide
     ],
 )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ragguard.attribution.ragorigin import authorship, support
 from ragguard.attribution.ragorigin.support import (
     MARGIN_UNTESTABLE,
     SUFFICIENT_SUPPORT,
@@ -177,3 +178,34 @@ def test_pages_that_mention_the_answer_among_much_else_do_not_lead_to_it():
     assert probe.leads([lone, *more], 1.0)
     carrier = Passage(f"{QUESTION} {LIE} With her at the opening were {others}.")
     assert probe.leads([carrier], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("raw", "manner", "expected"),
+    [
+        (0.34, 5.0, 0.34),
+        (0.35, 5.0, 0.65),
+        (0.64, 0.0, 0.65),
+        (0.64, -0.1, 0.64),
+        (0.64, np.nan, 0.64),  # of another language
+        (0.8, 5.0, 0.8),
+    ],
+)
+def test_what_is_written_as_planted_texts_are_need_not_say_all_of_it(
+    monkeypatch, raw, manner, expected
+):
+    monkeypatch.setattr(authorship, "_manner", lambda text: manner)
+    monkeypatch.setattr(support, "passage_support", lambda gain, covered: np.full(len(gain), raw))
+    meter = SupportMeter(LexicalProxy(), QUESTION, "Orla Venn")
+    assert meter.support([LIE]).tolist() == [expected]
+
+
+def test_how_a_text_is_written_is_not_asked_of_a_refusal_nor_of_yes_or_no(monkeypatch):
+    def asked(text):
+        raise AssertionError(text)
+
+    monkeypatch.setattr(authorship, "_manner", asked)
+    monkeypatch.setattr(support, "passage_support", lambda gain, covered: np.full(len(gain), 0.5))
+    for question, response in ((QUESTION, "I do not know."), ("Is the harbour deep?", "Yes.")):
+        assert SupportMeter(LexicalProxy(), question, response).wordless
+        SupportMeter(LexicalProxy(), question, response).support([LIE])
