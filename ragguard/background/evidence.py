@@ -1,7 +1,7 @@
 """What speaks for an attribution, beyond that a response can be traced to passages.
 
-Whoever reports can trace a right answer, or any other, to the honest page that states it. So three
-things are asked of what goes into quarantine without a person:
+Whoever reports can trace any answer to the honest page that states it. So three things are asked of
+what goes into quarantine without a person:
 
 - *Counterfactual*: with the accused alone the response is explained, and without them it is not
   (`ragguard.attribution.ragorigin.support`).
@@ -37,7 +37,7 @@ from ragguard.content import content_keys
 from ragguard.errors import InvalidInputError
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.fingerprints import also_in, fingerprints, said_elsewhere, signed_part
-from ragguard.inline.marks import mark_p_values, shows_one
+from ragguard.inline.marks import asks_or_orders, mark_p_values, shows_one
 from ragguard.inline.near_copies import TAKEN
 from ragguard.inline.normalize.leet import lettered, letters_of
 from ragguard.inline.pipeline import ConformalFilter
@@ -52,7 +52,6 @@ from ragguard.trust import source_of
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
-
 _SHINGLE = 5  # words
 _COPIED = 0.5  # share of the shorter text's shingles that a copy has
 _SHINGLES = 1_000
@@ -100,11 +99,11 @@ def with_evidence(
     support = _support(found, scope)
     p_values = _marks(judge(), found.query, scope, blamed, top_k)
     marked = p_values <= attack_alpha
-    # That all of the accused lead to it is what the attribution found.
-    leads = explains(support[marked]) or np.array_equal(marked, blamed)
+    leads = explains(support[marked]) or np.array_equal(marked, blamed)  # all do, as was found
     holds = leads and not explains(support[~blamed][:top_k])
     stating = [scope[i] for i in np.flatnonzero((support >= SUFFICIENT_SUPPORT) & ~marked)]
-    suspects = marked if marked.any() else blamed
+    asking = any(asks_or_orders(found.query, scope[i].text) for i in np.flatnonzero(marked))
+    suspects = marked if asking else blamed  # those without that mark may be planted beside
     others = independent(stating, [scope[i] for i in np.flatnonzero(suspects)])
     details = {
         **found.details,

@@ -5,6 +5,8 @@ repeats it is then their doing. But they cannot make the page ask, as a planted 
 PoisonedRAG does (S + I), nor address the language model. Honest pages tell, or list many questions.
 So a repetition counts if the passage asks what it repeats and nothing else. Prompt injection counts
 unless a passage beside it, which nobody accuses, speaks so too: some pages are about such machines.
+Nor can they change how a page is written (`features.manner`): of honest pages one in 150 to 500 is
+written so clearly as planted ones are as counts here.
 
 Where one in twenty of the passages beside it has another question for its heading, the only one
 with this question for its heading shows no mark, if nothing in its manner speaks against it. But no
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 
 from ragguard.inline.evidence import gather
 from ragguard.inline.features import SIGNALS
+from ragguard.inline.features.manner import manner_of
 from ragguard.inline.features.verbatim import is_whole, longest_run
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.query_form import ASKING_VERBS, BEFORE, INTERROGATIVES, QUESTION_MARK, TELLING
@@ -42,6 +45,7 @@ _HEADING_CHARS = 200
 _HEADED = 0.05  # of the texts beside a page; chosen on the half that is not reported
 _CLOSING = " \t\r\n\"')\u201d\u2019"
 _MORE_CHARS = 40  # around the letters of a question: a label, signs
+_PLANTED_MANNER = 2.0  # nats; chosen on the half that is not reported
 _INJECTION, _MANNER = SIGNALS.index("prompt_injection"), SIGNALS.index("manner")
 _WORD = re.compile(r"[^\W_]+")
 _CAPITAL_WITHIN = re.compile(r"(?:(?<=[a-z] )|(?<=[a-z], ))[A-Z][^\W_]+")
@@ -73,6 +77,9 @@ def mark_p_values(
     if not any(tokenize_passage(text).injection for text in beside):
         for row in np.flatnonzero(scored.signals[:k, _INJECTION]).tolist():
             found[row] = calibration.p_value(float(addressed[row]), k)
+    for row, passage in enumerate(passages[:k]):
+        if is_written_as_planted(passage.text):
+            found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
     # One question by itself after the other: a second one must not take a heading's excuse away.
     for question in (asked, *asked.reduced):
         headings = _are_headings_usual(question, beside) and (
@@ -87,9 +94,19 @@ def mark_p_values(
 
 def shows_one(query: str, text: str) -> bool:
     """Return True if a passage shows one of the marks by itself, whatever stands beside it."""
+    return asks_or_orders(query, text) or is_written_as_planted(text)
+
+
+def asks_or_orders(query: str, text: str) -> bool:
+    """Return True if a passage asks the question and nothing else, or speaks to the model."""
     asked = tokenize_query(query)
     said = any(asks(question, text) for question in (asked, *asked.reduced))
     return said or tokenize_passage(text).injection > 0.0
+
+
+def is_written_as_planted(text: str) -> bool:
+    """Return True if a passage is clearly written as planted ones are, whatever it is about."""
+    return manner_of(text) >= _PLANTED_MANNER
 
 
 def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:

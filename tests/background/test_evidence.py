@@ -12,6 +12,7 @@ from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.evidence import independent, with_evidence
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
+from ragguard.inline import marks
 from ragguard.inline.near_copies import NearCopies
 from ragguard.inline.pipeline import ConformalFilter
 
@@ -101,6 +102,18 @@ def test_another_source_that_states_it_disputes_it(accused):
     assert found.reason == "so; but 1 from elsewhere state it, too"
     again = Attribution.from_dict(found.to_dict())
     assert (again.responsible, again.accused) == ([], found.accused)
+
+
+def test_texts_that_are_blamed_beside_one_that_is_written_as_planted_dispute_nothing(monkeypatch):
+    written = "The barrow was opened by Orla Venn."
+    monkeypatch.setattr(marks, "is_written_as_planted", lambda text: text == written)
+    found = weighed([written, AGREEING], BENIGN, details={"support": [0.9, 0.9, *[0.0] * 4]})
+    assert found.cause == "poisoning"
+    assert found.details["independent"] == []
+    assert found.details["marks"][content_key(AGREEING)] == 1.0  # so that a person decides on it
+    # One that nobody blames does.
+    found = weighed([written], [AGREEING, *BENIGN], details={"support": [0.9, 0.9, *[0.0] * 4]})
+    assert found.cause == "disputed"
 
 
 def test_copies_and_passages_of_the_same_source_do_not_count():

@@ -25,9 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.claim import COMMON_STEMS
-from ragguard.inline.features.gibberish import is_english
-from ragguard.inline.features.manner import shipped
-from ragguard.inline.tokens import ENDS, tokenize_ends, tokenize_passage
+from ragguard.inline.features.manner import manner_of
 from ragguard.stems import stems_of
 
 DESIGNED_MANNER = -1.5
@@ -45,20 +43,14 @@ _NAMES, _WORDS_PER_NAME = 4, 12
 
 def states_by_design(query: str, claimed: str, texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return which texts that state the claim were written to do so, bool array (len(texts),)."""
-    manners = np.array([_manner(text) for text in texts])
+    manners = np.array([manner_of(text) for text in texts])
     written = is_specific(query, claimed, texts) & ~(manners < HONEST_MANNER)
     return np.asarray(written | (manners >= DESIGNED_MANNER), dtype=np.bool_)
 
 
 def written_as_planted(texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return which texts are written as planted ones are, bool array (len(texts),)."""
-    return np.array([_manner(text) >= PLANTED_MANNER for text in texts], dtype=np.bool_)
-
-
-def _manner(text: str) -> float:
-    """Return the manner of a text, of a long one that of its ends; NaN where it is not English."""
-    read = (tokenize_passage(text) if len(text) <= ENDS else tokenize_ends(text)).written
-    return read.once(shipped().of) if read.once(is_english) else np.nan
+    return np.array([manner_of(text) >= PLANTED_MANNER for text in texts], dtype=np.bool_)
 
 
 def off_topic_names(query: str, claimed: str, texts: Sequence[str]) -> list[int]:

@@ -42,7 +42,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from math import inf, log, sqrt
+from math import inf, log, nan, sqrt
 from zlib import crc32
 
 import numpy as np
@@ -50,6 +50,7 @@ from numpy.typing import NDArray
 
 from ragguard.inline.features.concentration import concentration, content_words
 from ragguard.inline.features.coverage import Match, rescale
+from ragguard.inline.features.gibberish import is_english
 from ragguard.inline.features.prose import (
     CHARS,
     as_prose,
@@ -57,7 +58,7 @@ from ragguard.inline.features.prose import (
     sentence_bounds,
     sentence_tokens,
 )
-from ragguard.inline.tokens import ENDS, TokenizedPassage
+from ragguard.inline.tokens import ENDS, TokenizedPassage, tokenize_ends, tokenize_passage
 from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, both_ends
 from ragguard.text.html import strip_markdown
@@ -229,6 +230,12 @@ def shipped() -> MannerModel:
     with file.open("rb") as stream, np.load(stream) as stored:
         weights = stored["weights"].astype(np.float64)
         return MannerModel(float(stored["bias"]), np.append(weights, 0.0))
+
+
+def manner_of(text: str) -> float:
+    """Return the manner of a text, of a long one that of its ends; NaN where it is not English."""
+    read = (tokenize_passage(text) if len(text) <= ENDS else tokenize_ends(text)).written
+    return read.once(shipped().of) if read.once(is_english) else nan
 
 
 def manner_signals(match: Match) -> dict[str, float]:
