@@ -5,8 +5,8 @@ repeats it is then their doing. But they cannot make the page ask, as a planted 
 PoisonedRAG does (S + I), nor address the language model. Honest pages tell, or list many questions.
 So a repetition counts if the passage asks what it repeats and nothing else. Prompt injection counts
 unless a passage beside it, which nobody accuses, speaks so too: some pages are about such machines.
-Nor can they change how a page is written (`features.manner`): of honest pages one in 150 to 500 is
-written so clearly as planted ones are as counts here.
+Nor can they change how a page is written (`features.manner`): of honest pages 0 to 0.7 % are so
+clearly written as planted ones are, all through, as counts here.
 
 Where one in twenty of the passages beside it has another question for its heading, the only one
 with this question for its heading shows no mark, if nothing in its manner speaks against it. But no
@@ -45,7 +45,7 @@ _HEADING_CHARS = 200
 _HEADED = 0.05  # of the texts beside a page; chosen on the half that is not reported
 _CLOSING = " \t\r\n\"')\u201d\u2019"
 _MORE_CHARS = 40  # around the letters of a question: a label, signs
-_PLANTED_MANNER = 2.0  # nats; chosen on the half that is not reported
+_WRITTEN_SO = 1.5  # nats, of a passage as a whole
 _INJECTION, _MANNER = SIGNALS.index("prompt_injection"), SIGNALS.index("manner")
 _WORD = re.compile(r"[^\W_]+")
 _CAPITAL_WITHIN = re.compile(r"(?:(?<=[a-z] )|(?<=[a-z], ))[A-Z][^\W_]+")
@@ -105,8 +105,8 @@ def asks_or_orders(query: str, text: str) -> bool:
 
 
 def is_written_as_planted(text: str) -> bool:
-    """Return True if a passage is clearly written as planted ones are, whatever it is about."""
-    return manner_of(text) >= _PLANTED_MANNER
+    """Return True if a passage is all through, and clearly, written as planted ones are."""
+    return manner_of(text, whole=True) >= _WRITTEN_SO
 
 
 def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:

@@ -39,6 +39,7 @@ retrieved, manner says less of each (company).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -214,13 +215,26 @@ class MannerModel:
         fits = (lengths >= WINDOW // 2) & (lengths <= _LONGEST_PART)
         return float(np.where(fits, each, -inf).max()) - log(count)
 
+    def whole(self, text: str) -> float:
+        """Return how all of a text is written, in nats: not its oddest part, as `manner` does."""
+        nats = self._nats(as_prose(prose_tokens(text)))
+        return self.bias + float(nats.sum()) / max(int(nats.shape[1]), WINDOW)
+
     def of(self, passage: TokenizedPassage) -> float:
         """Return the manner of a passage, markup aside, and with the signs of Markdown or without.
 
         They speak neither for a passage nor against it: the lesser of both counts.
         """
+        return self._least(self.manner, passage)
+
+    def whole_of(self, passage: TokenizedPassage) -> float:
+        """Return how a passage is written as a `whole`, in the same way."""
+        return self._least(self.whole, passage)
+
+    @staticmethod
+    def _least(read: Callable[[str], float], passage: TokenizedPassage) -> float:
         text = without_list_mark(both_ends(passage.shown, 2 * CHARS))
-        return min(map(self.manner, {text, strip_markdown(text)}))
+        return min(map(read, {text, strip_markdown(text)}))
 
 
 @cache
@@ -232,10 +246,15 @@ def shipped() -> MannerModel:
         return MannerModel(float(stored["bias"]), np.append(weights, 0.0))
 
 
-def manner_of(text: str) -> float:
-    """Return the manner of a text, of a long one that of its ends; NaN where it is not English."""
+def manner_of(text: str, *, whole: bool = False) -> float:
+    """Return the manner of a text, or how it is written as a whole; NaN where it is not English.
+
+    Of a long one the ends are read.
+    """
     read = (tokenize_passage(text) if len(text) <= ENDS else tokenize_ends(text)).written
-    return read.once(shipped().of) if read.once(is_english) else nan
+    if not read.once(is_english):
+        return nan
+    return shipped().whole_of(read) if whole else read.once(shipped().of)
 
 
 def manner_signals(match: Match) -> dict[str, float]:
