@@ -23,6 +23,7 @@ from ragguard.inline.features.manner import (
     WINDOW,
     MannerModel,
     _Classes,
+    manner_of,
     manner_signals,
     shipped,
     windows,
@@ -68,6 +69,25 @@ def test_one_n_gram_counts_once_for_each_time_it_stands() -> None:
 def test_it_is_what_the_formula_says(words: list[str]) -> None:
     text = " ".join(words)
     assert model_of().manner(text) == pytest.approx(slow_manner.manner(model_of(), text), abs=1e-9)
+    hashed = slow_manner.buckets(text)
+    total = sum(model_of().weights[bucket] for row in hashed for bucket in row)
+    whole = -2.0 + total / max(48, hashed.shape[1])
+    assert model_of().whole(text) == pytest.approx(whole, abs=1e-9)
+
+
+def test_a_text_as_a_whole_goes_by_no_part_of_it() -> None:
+    planted = (
+        "Marrow Bay is best known for its lighthouse, which was built in 1911. The lighthouse was "
+        "constructed under the direction of Ann Orrin, and its completion in 1911 marked an "
+        "important moment in the history of the bay."
+    )
+    assert manner_of(planted, whole=True) == pytest.approx(manner_of(planted))
+    page = " ".join([*["Wool, hides (salt) and kelp went out; coal came in."] * 12, planted])
+    assert manner_of(page) > manner_of(page, whole=True) + 1.0
+    german = "Der Leuchtturm wurde von Ann gebaut und steht seit langem leer."
+    assert np.isnan(manner_of(german))
+    assert np.isnan(manner_of(german, whole=True))
+    assert np.isfinite(manner_of("It was so. " * 100_000, whole=True))
 
 
 @pytest.mark.parametrize("seed", range(5))
