@@ -61,10 +61,9 @@ def test_planted_texts(texts, form, words):
     share = total["quarantined"] / total["events"]
     expected = f"{total['quarantined']} ({100 * share:.1f} %)" if share else "0"
     assert at_once == expected
+    assert total["quarantined"] + total["proposed"] == total["events"]  # no event ends in nothing
     if texts == "up to 5":
-        assert share >= 0.8 if form == "prepend" else share <= 0.2
-        if form == "plain":
-            assert total["proposed"] >= 0.8 * total["events"]
+        assert share >= (0.8 if form == "prepend" else 0.6)
 
 
 @pytest.mark.parametrize("data", ["public", "own"])
