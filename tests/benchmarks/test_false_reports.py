@@ -89,5 +89,6 @@ def test_planted_texts_of_our_own_still_go_or_are_proposed(own):
     asking, plain = rows["up to 5", "prepend"], rows["up to 5", "plain"]
     assert asking["quarantined"] >= 0.8 * asking["events"]
     assert asking["events"] >= 0.8 * len(records[::4])
-    assert plain["proposed"] >= 0.8 * plain["events"]
+    assert plain["proposed"] + plain["quarantined"] == plain["events"] > 0
+    assert plain["proposed"] >= 0.5 * plain["events"]  # they are written as people write
     assert sum(row["benign_quarantined"] for row in rows.values()) == 0
