@@ -275,6 +275,15 @@ def test_a_page_does_not_go_by_marks_that_the_reporter_put_in(forged, searched):
         assert not dropped_for_everybody(guard)
 
 
+@pytest.mark.parametrize("searched", [False, True])
+def test_nor_by_how_they_have_it_written(monkeypatch, searched):
+    # Marks and capitals are no part of a passage's key, and change how it is written.
+    forged = PAGE.replace("in 1874. Ann", "in 1874; Ann")
+    assert content_key(forged) == content_key(PAGE)
+    monkeypatch.setattr(marks, "is_written_as_planted", lambda text: text == forged)
+    test_a_page_does_not_go_by_marks_that_the_reporter_put_in(forged, searched)
+
+
 @pytest.mark.parametrize("text", [*FORGED, f"Who built the old pier of Halden? {PAGE}"])
 @pytest.mark.parametrize("worker", [False, True])
 def test_who_has_let_nothing_through_holds_no_page_for_what_a_reporter_made_of_it(text, worker):
