@@ -52,7 +52,6 @@ from ragguard.trust import source_of
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
-
 _SHINGLE = 5  # words
 _COPIED = 0.5  # share of the shorter text's shingles that a copy has
 _SHINGLES = 1_000
