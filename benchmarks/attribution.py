@@ -10,8 +10,10 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import mean, median
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN
@@ -22,6 +24,11 @@ from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.support import SupportMeter
 from ragguard.proxy import default
+
+Brief = Annotated[
+    bool,
+    typer.Option("--brief", help="short answers over all of the scope alone, for slow proxies"),
+]
 
 RESPONSES = {"short": "{}", "sentence": "Based on the provided context, the answer is {}."}
 """How the generator words the wrong answer that is reported."""
@@ -37,7 +44,12 @@ _WORST = "{dataset}, {kind}: {dacc:.3f}, {fpr:.3f}, {fnr:.3f} ({events})"
 _HEADS = {"DACC": "dacc", "FPR": "fpr", "FNR": "fnr", "FNR, stating": "fnr_stating"}
 
 
-def run(data: Path | None, limit: int | None, seed: int = 0, half: int = 1) -> Sections:
+def run(
+    data: Path | None, limit: int | None, seed: int = 0, half: int = 1, *, brief: bool = False
+) -> Sections:
+    """Attribute all events; if `brief`, short answers over all of the scope alone."""
+    responses = {"short": RESPONSES["short"]} if brief else RESPONSES
+    reaches = {"ragorigin": MAX_SCOPE} if brief else _REACHES
     origin, poisoned, clean, single = RAGOrigin(top_k=TOP_K), Outcomes(), Outcomes(), Outcomes()
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
     seconds: list[float] = []  # of processor time, which a busy machine distorts less
@@ -47,7 +59,7 @@ def run(data: Path | None, limit: int | None, seed: int = 0, half: int = 1) -> S
         return origin.attribute(event.question, response, within)
 
     def reported(outcomes: Outcomes, event: Event, **stratum: str) -> None:
-        for (wording, response), (method, reach) in product(RESPONSES.items(), _REACHES.items()):
+        for (wording, response), (method, reach) in product(responses.items(), reaches.items()):
             began = time.process_time()
             found = attributed(event, response.format(event.wrong), reach)
             if event.poison and method == "ragorigin":
@@ -151,5 +163,11 @@ def _one_text(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 @command(tables)
-def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half = 1) -> Measured:
-    return {"attribution": run(data, limit, seed, half)}, ()
+def main(
+    data: OwnData = None,
+    limit: Limit = None,
+    seed: Seed = 0,
+    half: Half = 1,
+    brief: Brief = False,
+) -> Measured:
+    return {"attribution": run(data, limit, seed, half, brief=brief)}, ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ragguard.audit.allow_list import Allowance
+from ragguard.audit.by_hand import put
 from ragguard.audit.decisions import Target
 from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.guard_parts import Parts
@@ -30,6 +31,34 @@ class Deciding:
     def proposals(self, *, tenant: str | None = None) -> list[QuarantineEntry]:
         """Return what attributions accuse and a person must look at, newest first."""
         return self._parts.decisions(tenant).proposals()
+
+    def quarantine(
+        self,
+        passage: Passage | str,
+        *,
+        why: str,
+        event: str | None = None,
+        actor: str | None = None,
+        tenant: str | None = None,
+    ) -> QuarantineEntry:
+        """Say that a passage, or a text, is an attack, whether or not anything accuses it.
+
+        It is dropped from now on, until it is released.
+
+        Args:
+            passage: The passage or text.
+            why: The reason, for whoever looks at the quarantine later.
+            event: The event that it was found with, if any.
+            actor: Who says so.
+            tenant: For whom.
+
+        Raises:
+            EventNotFoundError: There is no such event.
+            InvalidInputError: The text is blank, or `why` says nothing.
+        """
+        one = passage if isinstance(passage, Passage) else Passage(passage)
+        store = self._parts.store.of_tenant(tenant)
+        return put(store, one, why=why, event=event, actor=actor)[0]
 
     def confirm(
         self,

@@ -90,6 +90,34 @@ _deciding(
 )
 
 
+@quarantine.command("add")
+def add(
+    store: options.Store,
+    why: Annotated[str, option("The reason, for whoever looks at it later.")],
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TARGET", help="A passage of the event: its id, or content key."),
+    ] = None,
+    event: Annotated[str | None, option("The event that the targets are passages of.")] = None,
+    passages: PassagesOption = None,
+    actor: options.Actor = None,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Put passages into quarantine by hand, accused or not, until they are released."""
+    from ragguard.audit import by_hand
+
+    who, read = actor or options.login_name(), [] if passages is None else read_passages(passages)
+    if not (targets or read) or (targets and event is None):
+        raise InvalidInputError("name passages of an --event, or pass --passages FILE")
+    with options.opened_store(store, tenant=tenant) as opened:
+        if event is not None:
+            of = opened.event(event), opened.attribution(event)
+            read = [*by_hand.named(*of, targets or ()), *read]
+        entries = by_hand.put(opened, *read, why=why, event=event, actor=who)
+    _write_entries(entries, as_json=as_json)
+
+
 @quarantine.command("undo")
 def undo(
     store: options.Store,

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, get_args
 
 from ragguard.attribution import Attribution
+from ragguard.audit import by_hand
 from ragguard.audit.decisions import Decisions, match
 from ragguard.audit.quarantine import HELD, SPARED, QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import AuditStore, Event, EventStatus
@@ -174,17 +175,24 @@ def event(visit: Visit) -> dict[str, Any]:
     found = visit.store.event(event_id)
     attribution = visit.store.attribution(event_id)
     scores = [] if attribution is None else attribution.scores
-    keys = [content_key(score.passage.text) for score in scores]
+    whole = [] if attribution is None else by_hand.in_whole(found, attribution)
+    keys = [
+        content_key((one or score.passage).text) for one, score in zip(whole, scores, strict=True)
+    ]
     entries = {one.key: one for one in visit.store.quarantine(keys=keys)}
     rows = [
-        (rank, score, entries.get(key))
-        for rank, (score, key) in enumerate(zip(scores, keys, strict=True), start=1)
+        (rank, score, key if one else "", entries.get(key))
+        for rank, (score, one, key) in enumerate(zip(scores, whole, keys, strict=True), start=1)
     ]
+    open_case = attribution is not None and not attribution.responsible
+    if open_case:  # whom to look at first
+        rows.sort(key=lambda row: -row[1].responsibility)
     return {
         "event": found,
         "found": attribution,
         "axes": axes(attribution) if attribution is not None else [],
         "rows": rows,
+        "open": open_case,
         "accused": bool(entries),
         "sought": Sought.of(found.query, found.response, attribution),
     }

@@ -20,6 +20,7 @@ from markupsafe import Markup, escape
 from ragguard.attribution.answer import answer_of
 from ragguard.attribution.claim import COMMON_STEMS, claim
 from ragguard.attribution.result import Attribution
+from ragguard.content import content_key
 from ragguard.review.request import quoted
 from ragguard.stems import stems, stems_of
 from ragguard.text import printable
@@ -165,6 +166,7 @@ def _environment() -> Environment:
         marked=marked,
         excerpt=excerpt,
         quoted=quoted,
+        key=content_key,
         minute=lambda moment: "" if moment is None else moment.strftime("%Y-%m-%d %H:%M"),
         figure=lambda value: "" if value is None else f"{value:.2f}",
     )

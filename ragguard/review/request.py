@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypedDict
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from ragguard.audit import AuditStore
+from ragguard.audit import AuditStore, by_hand
 from ragguard.audit.allow_list import Allowance, Effect, is_key
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc, utc_now
@@ -172,6 +172,21 @@ def _become(
     return decisions.decide(*keys, status=status, read=read, **by)
 
 
+def _confirm(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
+    """Confirm what is accused, and put into quarantine what an event has beside that."""
+    (keys, read), event, store = _named(visit), visit.exact("event"), visit.store
+    known = {entry.key for entry in read}
+    new = [key for key in keys if key not in known] if event else []
+    # All are looked up before the first is changed.
+    found = by_hand.named(store.event(event), store.attribution(event), new) if new else []
+    done = decisions.decide(
+        *(key for key in keys if key not in new), status="confirmed", read=read, **by
+    )
+    if found:
+        done += by_hand.put(store, *found, why=by["said"], event=event, actor=by["actor"])
+    return done
+
+
 def _vouch(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
     until, (named, read), why = _until(visit), _named(visit), by["said"]
     entries = {entry.key: entry for entry in read}
@@ -198,7 +213,7 @@ def _undo(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
 
 
 ACTIONS: Mapping[str, _Action] = {
-    "confirm": partial(_become, "confirmed"),
+    "confirm": _confirm,
     "reject": partial(_become, "rejected"),
     "release": partial(_become, "released"),
     "allow": partial(_vouch, "allowed"),

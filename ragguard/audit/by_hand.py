@@ -1,0 +1,113 @@
+"""What a person puts into quarantine by hand, whether or not an attribution blames it.
+
+An attribution that blames nobody has scored its scope all the same, and where something was planted
+it stands out most nearly always (`benchmarks.attribution`). So whoever looks at such an event sees
+the most responsible first, and says which of them is an attack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragguard.attribution.result import BRIEF, Attribution
+from ragguard.audit.decisions import Decisions, decided_by
+from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.audit.records import AuditStore, Event
+from ragguard.content import content_key
+from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.passage import Passage
+from ragguard.text import both_ends
+
+_MOST = 3  # passages that are named
+_LEAST = 8  # digits of a key
+
+
+def put(
+    store: AuditStore,
+    *passages: Passage,
+    why: str,
+    event: str | None = None,
+    actor: str | None = None,
+) -> list[QuarantineEntry]:
+    """Put passages into quarantine, for good; `Guard.quarantine` says the rest."""
+    actor = decided_by(actor, why)
+    if not why or not why.strip():
+        raise InvalidInputError("say why: whoever looks at the quarantine later must understand it")
+    blank = [one.id for one in passages if not one.text.strip()]
+    if blank or not passages:
+        raise InvalidInputError(f"pass passages with a text; {blank} have none")
+    found = None if event is None else store.event(event)
+    # Proposed first, so that the trail tells of both, and a failure in between leaves a proposal.
+    store.add_quarantine(
+        [
+            QuarantineEntry(
+                key=content_key(one.text),
+                passage_id=one.id,
+                text=one.text,
+                reason=why,
+                event_id=event,
+                status="proposed",
+                actor=actor,
+                reporters=() if found is None else (found.reporter,),
+            )
+            for one in passages
+        ]
+    )
+    keys = dict.fromkeys(content_key(one.text) for one in passages)
+    return Decisions(store).decide(*keys, status="confirmed", actor=actor, said=why)
+
+
+def in_whole(event: Event, found: Attribution) -> list[Passage | None]:
+    """Return each passage of an attribution's scope with its whole text, None where that is gone.
+
+    Of a long one that was not blamed only the ends are kept, unless the event came with it.
+    """
+    seen = {both_ends(one.text, BRIEF): one for one in event.passages}
+    return [
+        seen.get(one.passage.text)
+        or (one.passage if one.responsible or len(one.passage.text) < BRIEF else None)
+        for one in found.scores
+    ]
+
+
+def candidates(event: Event, found: Attribution | None) -> list[Passage]:
+    """Return the passages that can be put into quarantine with an event, most responsible first.
+
+    Those are the scope's, or what the generator saw where there is no attribution.
+    """
+    if found is None:
+        return [*event.passages]
+    pairs = zip(found.scores, in_whole(event, found), strict=True)
+    ranked = sorted(pairs, key=lambda pair: -pair[0].responsibility)
+    return [whole for _, whole in ranked if whole is not None]
+
+
+def named(event: Event, found: Attribution | None, names: Sequence[str]) -> list[Passage]:
+    """Return those of an event's candidates that names mean: passage ids, keys or their beginnings.
+
+    Raises:
+        InvalidInputError: A name means several.
+        QuarantineNotFoundError: It means none.
+    """
+    known, chosen = {content_key(one.text): one for one in candidates(event, found)}, []
+    for name in names:
+        by_key = [key for key in known if len(name) >= _LEAST and key.startswith(name.lower())]
+        # Whoever plants a passage may give it another's key for its id.
+        meant = by_key or [key for key, one in known.items() if one.id == name]
+        if len(meant) > 1:
+            keys = ", ".join(key[:12] for key in meant[:5])
+            raise InvalidInputError(
+                f"{name!r} names {len(meant)} passages of the event; name the one you mean: {keys}"
+            )
+        if not meant:
+            raise QuarantineNotFoundError(
+                f"the event has no passage {name!r} with its whole text; `ragguard events show` "
+                "lists what it has, and --passages FILE takes any text"
+            )
+        chosen.append(known[meant[0]])
+    return chosen
+
+
+def to_look_at(event: Event, found: Attribution) -> list[Passage]:
+    """Return whom a person looks at first where nobody is blamed; nothing if somebody is."""
+    return [] if found.responsible else candidates(event, found)[:_MOST]
