@@ -157,7 +157,10 @@ def _one_text(rows: Sequence[Row]) -> Iterator[Row]:
         found = sum(round(row["recall"] * row["events"]) for row in part)
         line = {"data": data, "form": _FORMS[form], "events": events}
         line["found"] = f"{found} ({share(found, events)})"
-        line["ended as unclear"] = sum(row["causes"]["unclear"] for row in part)
+        n = summed(part)
+        line["not found"] = n["open"]
+        line["of these most responsible"] = n["open_first"]
+        line["among the three most"] = n["open_in_three"]
         line |= {name.upper(): f"{mean(row[name] for row in part):.3f}" for name in ("dacc", "fpr")}
         yield line
 

@@ -101,7 +101,9 @@ def row(events: Rows) -> Row:
     """Return the measures of attacks: DACC is a mean over events, the others over all texts.
 
     "fnr" counts all planted texts, "fnr_stating" those that state the wrong answer word for word:
-    for some the model that was to write them refused or told the truth.
+    for some the model that was to write them refused or told the truth. "open" counts the events in
+    which nothing planted is blamed, "open_first" and "open_in_three" those of them in which a
+    planted text is the most responsible passage of the scope, or among the first three.
     """
     n, causes = summed(events), Counter(event["cause"] for event in events)
     recall = n["found"] / n["poison"]
@@ -115,6 +117,7 @@ def row(events: Rows) -> Row:
         "recall": rounded(recall),
         "missed_by_scope": rounded(n["out_of_scope"] / n["poison"]),
         "scope": rounded(n["scope"] / len(events)),
+        **{name: n[name] for name in ("open", "open_first", "open_in_three")},
         "causes": {cause: causes[cause] for cause in ("poisoning", "model", "unclear")},
     }
 
@@ -134,6 +137,8 @@ class Outcomes:
         """Add what was found in one event to the row of these columns."""
         n = outcome(event, found)
         stating = {text for text in event.poison if says(text, event.wrong)}
+        ranked = sorted(found.scores, key=lambda score: -score.responsibility)
+        shown = [score.passage.text in event.poison for score in ranked]
         counts = {
             **n,
             "accuracy": (n["found"] + n["spared"]) / max(1, sum(n.values())),
@@ -142,6 +147,9 @@ class Outcomes:
             "found_stating": sum(s.responsible and s.passage.text in stating for s in found.scores),
             "blamed": bool(found.responsible),
             "scope": found.scope_size,
+            "open": not n["found"],
+            "open_first": not n["found"] and any(shown[:1]),
+            "open_in_three": not n["found"] and any(shown[:3]),
             "cause": found.cause,
         }
         self._events[tuple(stratum.items())].append(counts)

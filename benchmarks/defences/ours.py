@@ -6,10 +6,7 @@ from benchmarks.plugins import About, Case, Decision, Defence, Judge, Setting
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet
 from ragguard import Guard, Passage
 
-MEASURES = tuple(
-    f"ragguard.{name}"
-    for name in ("inline", "filtering", "guard_decisions", "prompt_injection", "text")
-)
+MEASURES = tuple(f"ragguard.{name}" for name in ("inline", "filtering", "prompt_injection", "text"))
 
 
 def passages_of(retrieved: RetrievedSet) -> list[Passage]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import getpass
 import json
+import shlex
 
 import pytest
 
-from ragguard.audit import QuarantineEntry, open_store
+from ragguard.attribution import Attribution
+from ragguard.audit import Event, QuarantineEntry, open_store
 from ragguard.content import content_key
+from ragguard.passage import Passage
 
 KEY = content_key("It was lit in 1921.")
 
@@ -119,3 +122,60 @@ def test_the_table_names_the_event_once_each_reason_and_cuts_between_words(run, 
         assert row.rstrip().endswith(" ...")
         assert text.startswith(row[row.index("The lantern") :].rstrip().removesuffix(" ..."))
         assert row.rstrip().removesuffix(" ...").split()[-1] in text.split()
+
+
+def _open_event(url):
+    """Store an event that blames nobody: "b" stands out most, and looks like an order."""
+    store = open_store(url)
+    scope = [Passage("The ferry carries 52 cars.", id="a"), Passage("It holds 38 cars.", id="$(b)")]
+    store.add_event(Event("e'; ls", "how many cars", "38 cars", reporter="ann"))
+    columns = [[0.0, 1.0]] * 4
+    found = ("how many cars", "38 cars", "ragorigin", scope, columns, [False] * 2)
+    store.finish_event("e'; ls", Attribution.of(*found, ("unclear", "nobody states it"), {}))
+    store.close()
+    return content_key("It holds 38 cars.")
+
+
+def test_an_event_that_blames_nobody_names_whom_to_look_at_and_the_command(run, store_url):
+    key = _open_event(store_url)
+    shown = run("events", "show", "e'; ls", "--store", store_url).stdout
+    first, second = (
+        line for line in shown.splitlines() if line.endswith("cars.") and "0." not in line
+    )
+    assert (first, second[12:]) == (f"{key[:12]} It holds 38 cars.", " The ferry carries 52 cars.")
+    line = shown.splitlines()[-1]
+    command = shlex.split(line.partition("by: ")[2])
+    assert command[:5] == ["ragguard", "quarantine", "add", "--event", "e'; ls"]
+    put = run(*command[1:], "--store", store_url, "--actor", "bo", "--json")
+    (entry,) = json.loads(put.stdout)
+    assert (entry["status"], entry["actor"], entry["reason"]) == ("confirmed", "bo", "REASON")
+    assert (entry["event_id"], entry["reporters"]) == ("e'; ls", ["ann"])
+    assert _statuses(store_url)["$(b)"] == ("confirmed", "bo")
+
+
+def test_nobody_to_look_at_where_somebody_is_blamed(run, store_url):
+    assert "Nobody is blamed" not in run("events", "show", "e-done", "--store", store_url).stdout
+
+
+def test_any_text_goes_into_quarantine_from_a_file(run, store_url, jsonl):
+    file = jsonl("p.jsonl", {"id": "deck", "text": "The deck holds 38 cars."})
+    put = ["quarantine", "add", "--passages", file, "--why", "no such deck", "--store", store_url]
+    assert run(*put, "--actor", "bo").exit_code == 0
+    assert _statuses(store_url)["deck"] == ("confirmed", "bo")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--why", "so"], "name passages of an --event"),
+        (["x", "--why", "so"], "name passages of an --event"),
+        (["x", "--event", "e-9", "--why", "so"], "no event 'e-9'"),
+        (["no", "--event", "e-done", "--why", "so"], "the event has no passage 'no'"),
+        (["x", "--event", "e-done", "--why", " "], "say why"),
+    ],
+)
+def test_what_cannot_be_added_changes_nothing(run, store_url, arguments, message):
+    result = run("quarantine", "add", *arguments, "--store", store_url)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+    assert _statuses(store_url) == {"x": ("quarantined", None), "y": ("quarantined", None)}
