@@ -86,7 +86,7 @@ def events(visit: Visit) -> dict[str, Any]:
     status = _one_of(EventStatus, visit.get("status"))
     found = visit.store.events(status=status, limit=_EVENTS, passages=False)
     first, pages = _paged(len(found), visit, _ROWS)
-    shown = found[first : first + _ROWS]
+    shown = [(one, visit.store.attribution(one.id)) for one in found[first : first + _ROWS]]
     return {"events": shown, "pages": pages, "status": status, "all": get_args(EventStatus)}
 
 

@@ -50,6 +50,11 @@ def test_whoever_stands_out_most_comes_first(client, opened):  # noqa: F811
     assert "undo" not in form["do"]
 
 
+def test_the_list_of_events_has_the_cause_of_each(client, opened):  # noqa: F811
+    words = read(client.get("/events")).words
+    assert words.count("unclear") == words.count("poisoning") == 1
+
+
 def test_where_somebody_is_blamed_the_order_is_that_of_the_search(client, store):  # noqa: F811
     event = next(one for one in store.events() if one.status == "done")
     page = client.get("/event", params={"id": event.id}).text
