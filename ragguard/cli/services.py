@@ -213,6 +213,15 @@ def review(
     ] = None,
     alpha: options.Alpha = 0.01,
     calibration: options.Calibration = None,
+    knowledge_base: Annotated[
+        str | None,
+        option(
+            'The tenant\'s: JSON lines of {"id", "text"}, or what as_removable() takes as '
+            "MODULE:NAME. Without it nothing can be removed from it on the page.",
+            *("--knowledge-base", "-b"),
+            metavar="FILE|MODULE:NAME",
+        ),
+    ] = None,
     tenant: options.EveryTenant = None,
 ) -> None:
     """Serve the page where a person looks at proposals, events and verdicts, and decides.
@@ -225,9 +234,11 @@ def review(
         import uvicorn
     except ImportError as error:
         raise MissingExtraError("the review page", "review") from error
+    from ragguard.cli.knowledge import opened_knowledge
     from ragguard.inline.calibration_file import as_calibration
     from ragguard.review.access import Access, TrustedProxy
     from ragguard.review.app import review_app
+    from ragguard.review.knowledge import Knowledge
     from ragguard.review.request import Settings
 
     if trusted_proxy and user_header is None:
@@ -238,7 +249,9 @@ def review(
     measure = as_calibration(calibration)
     if measure is not None:
         measure.require(alpha)
-    settings = Settings(alpha, measure)
+    base = None if knowledge_base is None else opened_knowledge(knowledge_base)
+    knowledge = None if base is None else Knowledge(base, tenant or "")
+    settings = Settings(alpha, measure, knowledge)
     owner = options.login_name()
     hosts = (*_LOOPBACK, host, *(served_as or ()))
     with options.opened_store(store, access="keep") as opened, _listening(host, port) as listening:

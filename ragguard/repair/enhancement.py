@@ -22,7 +22,7 @@ from ragguard.attribution.claim import contains_phrase
 from ragguard.attribution.text_model import as_text_model
 from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.passage import Passage, as_passages
-from ragguard.repair.removal import Removable
+from ragguard.repair.removable import Removable
 from ragguard.text import encodable, tokens
 
 _TEXT, _SIGNATURE = "ragguard_text", "ragguard_signature"

@@ -15,7 +15,8 @@ from ragguard.audit.quarantine import HELD, SPARED, QuarantineEntry, QuarantineS
 from ragguard.audit.records import AuditStore, Event, EventStatus
 from ragguard.audit.verdicts import retold
 from ragguard.content import content_key
-from ragguard.errors import EventNotFoundError, InvalidInputError
+from ragguard.errors import EventNotFoundError, InvalidInputError, RagguardError
+from ragguard.review.knowledge import SEARCHED
 from ragguard.review.plots import axes
 from ragguard.review.rendering import Sought
 from ragguard.review.request import Visit
@@ -25,7 +26,6 @@ _PROPOSED = 20  # passages on the page of proposals, by event
 _TENANTS = 100  # whose proposals are counted
 _EVENTS = 1_000  # the newest, of which reporters are counted
 _NEWEST = 500  # rows of the trail that the page shows
-_SEARCHED = 5_000  # newest rows among which those of one passage are looked for
 _TOLD = ("event", "effect", "until", "queries", "scorer", "unreadable")
 
 
@@ -194,6 +194,7 @@ def event(visit: Visit) -> dict[str, Any]:
         "rows": rows,
         "open": open_case,
         "accused": bool(entries),
+        "knowledge": _knowledge(visit, list(entries.values())),
         "sought": Sought.of(found.query, found.response, attribution),
     }
 
@@ -217,8 +218,19 @@ def entry(visit: Visit) -> dict[str, Any]:
     """One passage that was accused, with all of its text that a page can show."""
     found = _entry(visit)
     case = _case_of(visit.store, [found])
-    done = [one for one in _done(visit.store, _SEARCHED) if one["row"].subject == found.key]
-    return {"entry": found, "case": case, "history": done}
+    done = [one for one in _done(visit.store, SEARCHED) if one["row"].subject == found.key]
+    knowledge = _knowledge(visit, [found])
+    return {"entry": found, "case": case, "history": done, "knowledge": knowledge}
+
+
+def _knowledge(visit: Visit, entries: list[QuarantineEntry]) -> dict[str, Any]:
+    """What stands in the knowledge base of some entries, or in words why that is not known."""
+    if not entries:
+        return {"words": "", "rows": []}
+    try:
+        return {"words": "", "rows": visit.knowledge.rows(visit.store, entries)}
+    except RagguardError as error:
+        return {"words": str(error), "rows": []}
 
 
 def text(visit: Visit) -> str:

@@ -20,6 +20,7 @@ from ragguard.errors import InvalidInputError
 from ragguard.inline.conformal import Calibration
 from ragguard.passage import Passage
 from ragguard.review.access import Person
+from ragguard.review.knowledge import Knowledge
 
 Fields = Mapping[str, Sequence[str]]
 
@@ -29,10 +30,14 @@ _LONGEST_WHY = 1_000  # characters
 
 @dataclass(frozen=True)
 class Settings:
-    """Alpha and calibration (None: the shipped one) of guards on the store, for the charts."""
+    """Alpha and calibration (None: the shipped one) of guards on the store, for the charts.
+
+    And the knowledge base that the page may change; None: none.
+    """
 
     alpha: float = 0.01
     calibration: Calibration | None = None
+    knowledge: Knowledge | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,25 @@ class Visit:
         """What of the query leads back to the same page."""
         said = ("done", "count")
         return {name: self.get(name) for name in self.asked if name not in said}
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The tenant's knowledge base.
+
+        Raises:
+            InvalidInputError: The page was started without it.
+        """
+        found = self.settings.knowledge
+        if found is None:
+            raise InvalidInputError(
+                "Start `ragguard review` with --knowledge-base to remove passages from it here."
+            )
+        if found.tenant != self.store.tenant:
+            raise InvalidInputError(
+                "The knowledge base of this page is another tenant's: start one with --tenant and "
+                "--knowledge-base of this one to remove passages from it."
+            )
+        return found
 
     def get(self, name: str) -> str:
         """Return a field of the query, or ""."""
@@ -212,6 +236,16 @@ def _undo(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
     return decisions.undo(event=event, reporter=reporter, **by)
 
 
+def _remove(visit: Visit, _: Decisions, by: _By) -> list[Passage]:
+    with visit.knowledge.alone():
+        return visit.knowledge.remove(visit.store, _named(visit)[0], **by)
+
+
+def _restore(visit: Visit, _: Decisions, by: _By) -> list[Passage]:
+    with visit.knowledge.alone():
+        return visit.knowledge.restore(visit.store, _named(visit)[0], **by)
+
+
 ACTIONS: Mapping[str, _Action] = {
     "confirm": _confirm,
     "reject": partial(_become, "rejected"),
@@ -222,5 +256,7 @@ ACTIONS: Mapping[str, _Action] = {
     "protect-name": partial(_vouch_for_name, "protected"),
     "disallow": _disallow,
     "undo": _undo,
+    "remove": _remove,
+    "restore": _restore,
 }
 """What a form may ask for, by the word that it says."""

@@ -53,6 +53,61 @@ def test_it_shows_one_tenant_or_each(run, store_url, monkeypatch, tenant, status
     assert answers == [status]
 
 
+def _module(tmp_path, monkeypatch):
+    (tmp_path / "shop_search.py").write_text(
+        "from ragguard.knowledge.memory import KnowledgeBase\n"
+        "base = KnowledgeBase(['a text'])\n"
+        "made = lambda: base\n"
+        "fails = lambda: 1 / 0\n"
+        "client = object()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+@pytest.mark.parametrize("named", ["kb.jsonl", "shop_search:base", "shop_search:made"])
+def test_with_a_knowledge_base_its_passages_can_be_removed(
+    run, store_url, jsonl, tmp_path, monkeypatch, named
+):
+    words = []
+
+    def visit(self, sockets):
+        client = TestClient(self.config.app, base_url="http://localhost")
+        client.post("/login", data={"name": "ann", "token": "a token of some length"})
+        words.append(client.get("/event?id=e-done").text)
+
+    _module(tmp_path, monkeypatch)
+    jsonl("kb.jsonl", {"id": "x", "text": "It was lit in 1921."})
+    monkeypatch.setattr("uvicorn.Server.run", visit)
+    monkeypatch.setenv("RAGGUARD_REVIEW_TOKEN", "a token of some length")
+    assert run("review", "--store", store_url, "--port", "0", "-b", named).exit_code == 0
+    assert run("review", "--store", store_url, "--port", "0").exit_code == 0
+    stands = "It stands in the knowledge base" if named == "kb.jsonl" else "not in the knowledge"
+    assert stands in words[0]
+    assert "with --knowledge-base to remove" in words[1]
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("none.jsonl", "cannot read none.jsonl"),
+        ("shop_search:none", "AttributeError"),
+        ("shop_nowhere:base", "pass a file, or MODULE:NAME"),
+        ("shop_search:fails", "ZeroDivisionError"),
+        ("shop_search:client", "cannot remove passages from a object"),
+        ("bad.jsonl", "bad.jsonl:1"),
+    ],
+)
+def test_what_is_no_knowledge_base_is_refused(
+    run, store_url, jsonl, tmp_path, monkeypatch, named, message
+):
+    _module(tmp_path, monkeypatch)
+    jsonl("bad.jsonl", 5)
+    result = run("review", "--store", store_url, "--port", "0", "--knowledge-base", named)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -6,12 +6,14 @@ import pytest
 from ragguard import Guard
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry
+from ragguard.audit.trail import Keys
+from ragguard.audit.trail_check import check
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
-from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.errors import InvalidInputError, QuarantineNotFoundError, StoreError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
-from ragguard.repair import Removable, as_removable, remove_quarantined, restore
+from ragguard.repair import Removable, as_removable, look_up, remove_quarantined, restore
 from tests.frameworks import chroma_client, langchain_embeddings, llama_index_embedding
 
 TEXTS = {
@@ -257,6 +259,64 @@ def test_metadata_come_back_from_the_attribution(base, store):
     remove_quarantined(store, base)
     (restored,) = restore(store, base, [content_key(TEXTS["10"])])
     assert restored.metadata == {"title": "Bridges"}
+
+
+def test_some_are_removed_and_the_trail_tells_by_whom_and_why(base, store):
+    store.add_quarantine([entry("10"), entry("11")])
+    for _ in range(2):  # the same twice is told twice
+        key = content_key(TEXTS["10"])
+        assert [one.id for one in remove_quarantined(store, base, keys=key, actor="ann").removed]
+        store.set_quarantine_status(key, "confirmed", actor="ann")
+        restore(store, base, [key], why="an error", actor="bo")
+        store.set_quarantine_status(key, "confirmed", actor="ann")
+    assert set(base.texts()) == set(TEXTS)
+    told = [row for row in store.trail() if row.action.startswith("knowledge-base.")]
+    assert [(row.action.partition(".")[2], row.actor, row.told.get("said")) for row in told] == [
+        ("removed", "ann", None),
+        ("restored", "bo", "an error"),
+    ] * 2
+    assert check(store, Keys()).findings == ()
+
+
+def test_a_key_of_another_status_or_of_nothing_removes_nothing(base, store):
+    store.add_quarantine([entry("10"), entry("11", status="proposed")])
+    first, second = (content_key(TEXTS[name]) for name in ("10", "11"))
+    with pytest.raises(InvalidInputError, match="is proposed, and only what is confirmed"):
+        remove_quarantined(store, base, keys=[first, second])
+    with pytest.raises(QuarantineNotFoundError):
+        remove_quarantined(store, base, keys=[first, "unknown"])
+    assert remove_quarantined(store, base, keys=[]).removed == []
+    assert set(base.texts()) == set(TEXTS)
+
+
+def test_what_the_trail_does_not_tell_stays_in_the_knowledge_base(base, store, monkeypatch):
+    note, told = type(store).note, []
+
+    def once(self, change):
+        if told:
+            raise StoreError("the disk is full")
+        told.append(change.subject)
+        return note(self, change)
+
+    store.add_quarantine([entry("10"), entry("11")])
+    monkeypatch.setattr(type(store), "note", once)
+    with pytest.raises(StoreError):
+        remove_quarantined(store, base)
+    gone = set(TEXTS) - set(base.texts())
+    assert {content_key(TEXTS[name]) for name in gone} == set(told)
+
+
+def test_what_would_be_removed_is_looked_up_and_stays(store):
+    base = KnowledgeBase(Passage(text, id=name) for name, text in TEXTS.items())
+    entries = [entry("10"), entry("11", "an older text"), entry("99", "elsewhere")]
+    store.add_quarantine(entries)
+    found = [(one.entry.passage_id, one.passage, one.other) for one in look_up(base, entries)]
+    assert found == [
+        ("10", Passage(TEXTS["10"], id="10"), None),
+        ("11", None, Passage(TEXTS["11"], id="11")),
+        ("99", None, None),
+    ]
+    assert [one.id for one in remove_quarantined(store, base).removed] == ["10"]
 
 
 def test_an_unknown_key_changes_nothing(base, store):

@@ -33,7 +33,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from ragguard import Passage
 from ragguard.audit import open_store
 
-from .conftest import FACTS, LIE, QUERY, fill, poison
+from .conftest import FACTS, LIE, QUERY, SCRIPT, fill, poison
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = [
@@ -44,6 +44,14 @@ PAGES = (
     *("/", "/events", "/verdicts", "/quarantine", "/allowed"),
     *("/reporters", "/history", "/charts"),
 )
+LIES = [
+    Passage(f"{QUERY} {LIE}", id="x"),
+    Passage(f"{QUERY} In 1921, records say. {LIE}", id="y"),
+    Passage(
+        f"{QUERY} {LIE} It was lit in 1921, the year of the great storm. {SCRIPT}\u202e", id="z"
+    ),
+]
+PARISHES = [Passage(f"Parish {n} keeps a register of boats and nets.") for n in range(12)]
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +73,23 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def page(path, driver):
+def base(tmp_path):
+    """A knowledge base as a file, with lies in it."""
+    facts = [Passage(text, id=f"fact-{n}") for n, text in enumerate(FACTS)]
+    file = tmp_path / "passages.jsonl"
+    passages = [*facts, *PARISHES, *LIES, *poison()]
+    lines = (json.dumps({"id": one.id, "text": one.text}) for one in passages)
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def page(path, base, driver):
     """The page, served by the command on the store at `path`; somebody is logged in."""
     open_store(path).close()
+    named = ("--store", path, "--knowledge-base", str(base), "--port", "0")
     served = subprocess.Popen(
-        [sys.executable, "-m", "ragguard", "review", "--store", path, "--port", "0"],
+        [sys.executable, "-m", "ragguard", "review", *named],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1", "LOGNAME": "ann"},
@@ -105,6 +125,10 @@ def dropped(path, query, passages):
     return json.loads(told)["dropped"]
 
 
+def listed(path):
+    return json.loads(elsewhere("quarantine", "list", "--store", path, "--json"))
+
+
 @contextmanager
 def another_page(driver):
     """Wait for the page that what is done here leads to."""
@@ -134,8 +158,10 @@ def click(driver, words):
         clicked(driver, By.XPATH, found)
 
 
-def say_why(driver, why):
-    driver.find_element(By.NAME, "why").send_keys(why)
+def say_why(driver, why, button=""):
+    """Say why in the first form that has such a button."""
+    form = f"//form[.//button[contains(normalize-space(), '{button}')]]"
+    driver.find_element(By.XPATH, f"{form}//input[@name='why']").send_keys(why)
 
 
 def tick(driver, passage_id):
@@ -146,11 +172,9 @@ def words(driver):
     return driver.find_element(By.TAG_NAME, "body").text
 
 
-def as_json_lines(tmp_path, passages):
-    file = tmp_path / "passages.jsonl"
-    lines = (json.dumps({"id": one.id, "text": one.text}) for one in passages)
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return str(file)
+def held(base):
+    """Return the ids that are in the knowledge base."""
+    return {json.loads(line)["id"] for line in base.read_text(encoding="utf-8").splitlines()}
 
 
 def test_a_false_positive_is_seen_and_allowed_and_kept_by_another_process(page, driver, path):
@@ -177,43 +201,61 @@ def test_a_false_positive_is_seen_and_allowed_and_kept_by_another_process(page, 
     assert dropped(path, QUERY, pages) == ["our-faq"]
 
 
-def test_a_true_positive_is_reported_proposed_confirmed_and_held_after_an_edit(
-    page, driver, path, tmp_path
+def test_a_true_positive_is_reported_confirmed_held_after_an_edit_removed_and_restored(
+    page, driver, path, base
 ):
-    lies = [
-        Passage(f"{QUERY} {LIE}", id="x"),
-        Passage(f"{QUERY} In 1921, records say. {LIE}", id="y"),
-        Passage(f"{QUERY} {LIE} It was lit in 1921, the year of the great storm.", id="z"),
-    ]
     facts = [Passage(text, id=f"fact-{n}") for n, text in enumerate(FACTS)]
-    other = [Passage(f"Parish {n} keeps a register of boats and nets.") for n in range(12)]
-    base = as_json_lines(tmp_path, [*facts, *other, *lies])
     elsewhere("report", "--query", QUERY, "--response", LIE, "--store", path, "--reporter", "bob")
-    elsewhere("worker", "--once", "--store", path, "-b", base)
-    edited = Passage(lies[2].text.replace("It was lit", "It was lt") + " Indeed.", id="new")
+    elsewhere("worker", "--once", "--store", path, "-b", str(base))
+    edited = Passage(LIES[2].text.replace("It was lit", "It was lt") + " Indeed.", id="new")
     another = "Which storms were great?"
     assert dropped(path, another, [edited, *facts]) == []
 
     driver.get(f"{page}/")
-    assert "Proposals 3" in words(driver)
+    found = {entry["passage_id"] for entry in listed(path)}
+    assert found >= {"x", "y", "z"}
+    assert f"Proposals {len(found)}" in words(driver)
     assert "by bob" in words(driver)
     click(driver, "Event ")
     assert driver.find_elements(By.CSS_SELECTOR, "svg rect.held")
     marked = {one.text for one in driver.find_elements(By.CSS_SELECTOR, "mark.answer")}
     assert any("1921" in one for one in marked)
+    assert "only what is confirmed can be removed" in words(driver)
     click(driver, "Proposals")
     say_why(driver, "the archive says 1874")
     click(driver, "Confirm: an attack")
-    assert "3 confirmed as an attack" in words(driver)
+    assert f"{len(found)} confirmed as an attack" in words(driver)
     assert "Nothing waits for you" in words(driver)
-
     assert dropped(path, another, [edited, *facts]) == ["new"]
+
+    driver.get_log("browser")
     click(driver, "Quarantine")
-    click(driver, "z")
-    say_why(driver, "a mistake after all")
-    click(driver, "Release: no attack")
-    assert "1 released" in words(driver)
-    assert dropped(path, another, [lies[2], *facts]) == []
+    clicked(driver, By.XPATH, "//a[normalize-space()='z']")
+    assert "This would be removed." in words(driver)
+    say_why(driver, "others read it too", "Remove from")
+    click(driver, "Remove from the knowledge base")
+    assert "1 removed from the knowledge base" in words(driver)
+    assert "ann removed it" in words(driver)
+    assert "z" not in held(base)
+    assert held(base) >= {"x", "y", "fact-0"}
+    assert dropped(path, another, [edited, *facts]) == ["new"]
+
+    say_why(driver, "a mistake after all", "Restore")
+    click(driver, "Restore")
+    assert "1 restored" in words(driver)
+    assert "It stands in the knowledge base" in words(driver)
+    assert "z" in held(base)
+    assert dropped(path, another, [LIES[2], *facts]) == []
+    assert driver.get_log("browser") == []
+    assert not driver.find_elements(By.CSS_SELECTOR, "script, main img")
+    trail = json.loads(elsewhere("audit", "list", "--store", path, "--json"))
+    told = {(one["action"], one["actor"], one["details"].get("said")) for one in trail}
+    assert told >= {
+        ("knowledge-base.removed", "ann", "others read it too"),
+        ("quarantine.released", "ann", "a mistake after all"),
+        ("knowledge-base.restored", "ann", "a mistake after all"),
+    }
+    elsewhere("audit", "verify", "--store", path)
 
 
 def test_hostile_texts_do_nothing_on_any_page(page, driver, path):

@@ -1,0 +1,96 @@
+"""A file with one passage a line, as `ragguard worker --knowledge-base` reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Collection, Iterable, Sequence
+from io import BytesIO
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from ragguard.errors import StoreError
+from ragguard.file_mode import cannot_write
+from ragguard.jsonl import open_input, passage_from_json, raw_lines, read_lines
+from ragguard.passage import Passage
+
+_Lines = list[tuple[Passage, bytes]]
+
+
+class JsonLinesFile:
+    """A file of passages, read anew each time, which is replaced as a whole or not at all.
+
+    Lines that stay do so byte for byte. One that is put in holds id, text, metadata and vector, and
+    no other keys that it may have had before. `InvalidInputError` where the file cannot be read or
+    written, or a line is bad; `StoreError` where somebody else writes to it at the same moment.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._lock = threading.Lock()
+
+    def find(self, ids: Sequence[str]) -> list[Passage]:
+        wanted = set(ids)
+        return [passage for passage, _ in self._read()[0] if passage.id in wanted]
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        return self._replaced(set(ids), ())
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        of_ids = {passage.id: passage for passage in passages}
+        self._replaced(of_ids.keys(), map(_as_line, of_ids.values()))
+
+    def _replaced(self, ids: Collection[str], more: Iterable[bytes]) -> list[Passage]:
+        """Write the lines without those of some ids, and more after them; return what is gone."""
+        with self._lock:
+            lines, state = self._read()
+            kept = [line for passage, line in lines if passage.id not in ids]
+            added = [*more]
+            if added or len(kept) < len(lines):
+                self._write([*kept, *added], state)
+        return [passage for passage, _ in lines if passage.id in ids]
+
+    def _read(self) -> tuple[_Lines, tuple[int, ...]]:
+        """Return each passage with its line, and by what it shows that the file is another one."""
+        with open_input(self._path) as stream:
+            state = _state(os.fstat(stream.fileno()))
+            data = b"".join(raw_lines(stream, self._path)).removeprefix(b"\xef\xbb\xbf")
+        parsed = read_lines(BytesIO(data), str(self._path))
+        raw = (line.rstrip(b"\r\n") + b"\n" for line in BytesIO(data) if line.strip())
+        pairs = zip(parsed, raw, strict=True)
+        return [(passage_from_json(one.value, one.place), line) for one, line in pairs], state
+
+    def _write(self, lines: Sequence[bytes], state: tuple[int, ...]) -> None:
+        target = self._path.resolve()
+        try:
+            with NamedTemporaryFile(dir=target.parent, prefix=".ragguard-", delete=False) as file:
+                made = Path(file.name)
+                try:
+                    file.writelines(lines)
+                    file.flush()
+                    os.fsync(file.fileno())
+                    shutil.copymode(target, made)
+                    if _state(target.stat()) != state:
+                        raise StoreError(f"another process has just written {target}; try again")
+                    made.replace(target)
+                except BaseException:
+                    made.unlink(missing_ok=True)
+                    raise
+        except OSError as error:
+            raise cannot_write(self._path, error) from error
+
+
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _as_line(passage: Passage) -> bytes:
+    held: dict[str, Any] = {"id": passage.id, "text": passage.text}
+    if passage.metadata:
+        held["metadata"] = dict(passage.metadata)
+    if passage.embedding is not None:
+        held["embedding"] = [float(number) for number in passage.embedding]
+    return json.dumps(held, default=str).encode() + b"\n"

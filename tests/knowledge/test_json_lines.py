@@ -1,0 +1,108 @@
+"""A file of passages: what stays in it does so byte for byte, and it is replaced or left."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragguard.errors import InvalidInputError, StoreError
+from ragguard.knowledge.json_lines import JsonLinesFile
+from ragguard.passage import Passage
+
+LINES = (
+    b'{"text": "Eels live at the weir.",  "id": 8, "lang": "en"}\r\n'
+    b"\n"
+    b'"a text alone"\n'
+    b'{"id": "x", "text": "planted \\ud800", "metadata": {"source": "s"}, "embedding": [1, 0.5]}'
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "kb.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + LINES)
+    file.chmod(0o640)
+    return file
+
+
+def test_a_passage_goes_and_comes_back_as_it_was_and_the_others_stay(path):
+    base = JsonLinesFile(path)
+    assert [one.text for one in base.find(["8", Passage("a text alone").id, "none"])] == [
+        "Eels live at the weir.",
+        "a text alone",
+    ]
+    (taken,) = base.remove(["x", "none"])
+    assert (taken.text, taken.metadata) == ("planted \ud800", {"source": "s"})
+    first, _, second = LINES.splitlines()[:3]
+    assert path.read_bytes().splitlines() == [first, second]
+    base.add([taken])
+    (back,) = base.find(["x"])
+    assert back == taken
+    assert list(back.embedding) == [1, 0.5]
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [*path.parent.iterdir()] == [path]
+
+
+def test_a_passage_with_a_known_id_is_replaced_and_of_two_the_last_counts(path):
+    base = JsonLinesFile(path)
+    base.add([Passage("first", id="x"), Passage("last", id="x")])
+    assert [one.text for one in base.find(["x"])] == ["last"]
+
+
+def test_ids_that_a_database_would_not_take_are_found(path):
+    base = JsonLinesFile(path)
+    base.add([Passage("odd", id="\ud800\0\n")])
+    assert [one.text for one in base.remove(["\ud800\0\n"])] == ["odd"]
+
+
+def test_nothing_is_written_for_nothing(path):
+    before = path.stat()
+    base = JsonLinesFile(path)
+    assert base.remove(["none"]) == []
+    base.add([])
+    assert path.stat() == before
+
+
+def test_a_link_stays_a_link(path):
+    link = path.with_name("link.jsonl")
+    link.symlink_to(path)
+    JsonLinesFile(link).remove(["x"])
+    assert link.is_symlink()
+    assert JsonLinesFile(path).find(["x"]) == []
+
+
+def test_a_file_that_somebody_writes_at_that_moment_is_left_alone(path, monkeypatch):
+    def late(descriptor):
+        path.write_text('"another"\n')
+
+    monkeypatch.setattr("os.fsync", late)
+    with pytest.raises(StoreError, match="try again"):
+        JsonLinesFile(path).remove(["x"])
+    assert path.read_text() == '"another"\n'
+    assert [*path.parent.iterdir()] == [path]
+
+
+def test_a_disk_that_is_full_changes_nothing(path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    before = path.read_bytes()
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(InvalidInputError, match="No space left on device"):
+        JsonLinesFile(path).add([Passage("more")])
+    assert path.read_bytes() == before
+    assert [*path.parent.iterdir()] == [path]
+
+
+def test_a_bad_line_or_no_file_is_named_and_nothing_is_changed(path):
+    path.write_bytes(LINES + b"\n{}\n")
+    with pytest.raises(InvalidInputError, match=r"kb\.jsonl:5"):
+        JsonLinesFile(path).remove(["x"])
+    assert path.read_bytes() == LINES + b"\n{}\n"
+    with pytest.raises(InvalidInputError, match="cannot read"):
+        JsonLinesFile(Path("none.jsonl")).find(["x"])
+
+
+def test_metadata_that_is_no_json_is_written_as_text(path):
+    JsonLinesFile(path).add([Passage("text", id="n", metadata={"at": Path("a")})])
+    assert json.loads(path.read_bytes().splitlines()[-1])["metadata"] == {"at": "a"}
