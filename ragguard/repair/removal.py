@@ -162,7 +162,7 @@ def _change(
 
 
 def _require_store(store: object) -> None:
-    require_method("store (of a guard it is guard.store)", store, "quarantine(status)")
+    require_method("store (of a guard it is guard.store)", store, "set_quarantine_status(key, status)")
 
 
 def restore(
