@@ -26,7 +26,7 @@ from ragguard.arguments import require_tenant
 from ragguard.audit.allow_list import Allowance, Standing, as_allowed
 from ragguard.audit.database import VERSION, Database, on_sqlite
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
-from ragguard.audit.encoding import from_json, is_escaped
+from ragguard.audit.encoding import is_escaped
 from ragguard.audit.engines import Access
 from ragguard.audit.models import AnyText, EventRow, UtcDateTime
 from ragguard.audit.quarantine import HELD, SPARED, QuarantineChanges
@@ -190,7 +190,7 @@ def _allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str,
     found: defaultdict[str, tuple[list[Allowance], list[str]]] = defaultdict(lambda: ([], []))
     found.update({tenant: ([], []) for tenant in tenants or ()})
     for row in session.scalars(lists):
-        found[row.tenant][0].append(row.to_allowance())
+        found[row.tenant][0].append(row.to_record())
     for tenant, key in session.execute(entries):
         found[tenant][1].append(key)
     return {tenant: as_allowed(*lists) for tenant, lists in found.items()}
@@ -211,7 +211,7 @@ def _standing(
         values: dict[str, Any] = {}
         for column, read, value in zip(columns, readers, raw, strict=True):
             try:
-                values[column.name] = read(value)
+                values[column.key] = read(value)
             except Exception:  # whatever it is that somebody wrote there
                 name = "NULL" if number is None else number.decode("utf-8", "backslashreplace")
                 yield (
@@ -222,8 +222,7 @@ def _standing(
                 break
         else:
             row = table(**values)
-            one = row.to_entry() if isinstance(row, QuarantineRow) else row.to_allowance()
-            yield row.tenant, one
+            yield row.tenant, row.to_record()
 
 
 def _raw(session: Session, columns: list[Any]) -> Iterator[ColumnElement[Any]]:
@@ -261,10 +260,6 @@ def _reader(session: Session, column: Any) -> Callable[[bytes | str | None], Any
             raise ValueError(text)
         if isinstance(kind, UtcDateTime) and not on_sqlite(session):
             text = datetime.fromisoformat(text)
-        if column.name == "reporters_json":
-            names = from_json(convert(text))
-            if not isinstance(names, list) or not all(isinstance(one, str | None) for one in names):
-                raise ValueError(text)
         return convert(text)
 
     return read

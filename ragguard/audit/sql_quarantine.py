@@ -12,7 +12,6 @@ from ragguard.audit.accusation import HOUR, Load, decided_all
 from ragguard.audit.allow_list import Allowance
 from ragguard.audit.database import Database, insert_into, next_version, set_version
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
-from ragguard.audit.encoding import from_json
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import (
     HELD,
@@ -67,7 +66,7 @@ class SqlQuarantine(TenantViews):
             keys = {entry.key for entry in entries}
             found_rows = session.scalars(self._mine.where(QuarantineRow.key.in_(keys)))
             rows = {row.key: row for row in found_rows}
-            known = {key: row.to_entry() for key, row in rows.items()}
+            known = {key: row.to_record() for key, row in rows.items()}
             load = self._load(session, entries[0], now)
             found, told = decided_all(entries, known, limits, load, now, self.tenant)
             for one in found:
@@ -121,7 +120,7 @@ class SqlQuarantine(TenantViews):
             if row is None:
                 raise not_in_quarantine(key)
             if only is not None and row.status not in only:
-                return row.to_entry()
+                return row.to_record()
             if matters(row.status, status):
                 set_version(session, changed)
                 row.changed = changed
@@ -129,7 +128,7 @@ class SqlQuarantine(TenantViews):
             row.updated_at = utc_now()
             row.actor = actor
             row.until = None
-            entry = row.to_entry()
+            entry = row.to_record()
             head = append(session, [of_entry(entry, self.tenant, said, was)])
         announce(self.place, self.tenant, head, [entry])
         return entry
@@ -149,7 +148,7 @@ class SqlQuarantine(TenantViews):
             newest = newest.where(QuarantineRow.key.in_(keys))
         some = newest.limit(None if limit is None else max(limit, 0)).offset(max(offset, 0))
         with self._database.read() as session:
-            return [row.to_entry() for row in session.scalars(some)]
+            return [row.to_record() for row in session.scalars(some)]
 
     def quarantine_counts(self) -> dict[QuarantineStatus, int]:
         status = QuarantineRow.status
@@ -158,13 +157,10 @@ class SqlQuarantine(TenantViews):
             return dict(session.execute(rows).all())
 
     def quarantine_tally(self) -> dict[tuple[QuarantineStatus, Reporters], int]:
-        kinds = (QuarantineRow.status, QuarantineRow.reporters_json)
+        kinds = (QuarantineRow.status, QuarantineRow.reporters)
         rows = self._mine.with_only_columns(*kinds, func.count()).group_by(*kinds)
         with self._database.read() as session:
-            return {
-                (status, tuple(from_json(reporters))): count
-                for status, reporters, count in session.execute(rows)
-            }
+            return {(status, names): count for status, names, count in session.execute(rows)}
 
     def quarantine_keys(self) -> frozenset[str]:
         with self._database.read() as session:
@@ -196,7 +192,7 @@ class SqlQuarantine(TenantViews):
                 row.ended_at, row.ended_by, row.changed = utc_now(), actor, changed
             if rows:
                 set_version(session, changed)
-            ended = [row.to_allowance() for row in rows]
+            ended = [row.to_record() for row in rows]
             told = [of_allowance(one, self.tenant, said, one.effect) for one in ended]
             head = append(session, told)
         announce(self.place, self.tenant, head)
@@ -206,7 +202,7 @@ class SqlQuarantine(TenantViews):
         mine = select(AllowanceRow).where(AllowanceRow.tenant == self.tenant)
         newest = mine.order_by(AllowanceRow.created_at.desc(), AllowanceRow.seq.desc())
         with self._database.read() as session:
-            return [row.to_allowance() for row in session.scalars(newest)]
+            return [row.to_record() for row in session.scalars(newest)]
 
     @property
     def _mine(self) -> Select[QuarantineRow]:
