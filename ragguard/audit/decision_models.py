@@ -51,8 +51,9 @@ class QuarantineRow(OfRecord[QuarantineEntry], Base):
     signature: Mapped[bytes | None]
     lapsed_at: Mapped[datetime | None]
 
+    unique = ("tenant", "key")
     __table_args__ = (
-        UniqueConstraint("tenant", "key"),
+        UniqueConstraint(*unique),
         Index("ragguard_quarantine_changed", "changed"),
         Index("ragguard_quarantine_by_status", "status", "updated_at"),
         Index("ragguard_quarantine_until", "until"),
@@ -62,13 +63,9 @@ class QuarantineRow(OfRecord[QuarantineEntry], Base):
     )
 
     @classmethod
-    def values(cls, entry: QuarantineEntry, tenant: str, changed: int) -> dict[str, Any]:
-        return {
-            **cls.shared(entry),
-            "tenant": tenant,
-            "lanes": " ".join(map(lane_of, entry.reporters)),
-            "changed": changed,
-        }
+    def values(cls, one: Any, tenant: str, changed: int) -> dict[str, Any]:
+        lanes = " ".join(map(lane_of, one.reporters))
+        return {**cls.shared(one), "tenant": tenant, "lanes": lanes, "changed": changed}
 
 
 class AllowanceRow(OfRecord[Allowance], Base):
@@ -91,10 +88,15 @@ class AllowanceRow(OfRecord[Allowance], Base):
     ended_by: Mapped[str | None]
     changed: Mapped[int] = mapped_column(BigInteger)  # the quarantine's version then
 
+    unique = ("tenant", "key", "source", "effect")
     __table_args__ = (
-        UniqueConstraint("tenant", "key", "source", "effect"),
+        UniqueConstraint(*unique),
         Index("ragguard_allowances_changed", "changed"),
     )
+
+    @classmethod
+    def values(cls, one: Any, tenant: str, changed: int) -> dict[str, Any]:
+        return {**cls.shared(one), "tenant": tenant, "changed": changed}
 
 
 class TrailTable(Base):

@@ -51,7 +51,7 @@ def check_status(status: QuarantineStatus) -> None:
         )
 
 
-def matters(before: QuarantineStatus, after: QuarantineStatus) -> bool:
+def matters(before: QuarantineStatus | None, after: QuarantineStatus) -> bool:
     """Return whether such a change of an entry's status is one for the filter."""
     return before != after and (before in HELD + SPARED or after in HELD + SPARED)
 
