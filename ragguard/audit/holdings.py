@@ -14,25 +14,35 @@ from datetime import datetime
 from ragguard.audit.accusation import Load, decided
 from ragguard.audit.allow_list import Allowance
 from ragguard.audit.quarantine import (
+    HELD,
+    SPARED,
     Accused,
     Limits,
     QuarantineEntry,
     QuarantineStatus,
     check_status,
-    matters,
     not_in_quarantine,
     utc_now,
 )
 from ragguard.audit.records import TenantViews
-from ragguard.audit.trail import of_allowance, of_entry, of_lapse
+from ragguard.audit.trail import Change, of_allowance, of_entry
 from ragguard.audit.watch import Kept, announce
 
 
 class Changing(ABC):
     """A change that a tenant makes, while nobody else makes one; `kept` is what it comes to."""
 
-    def __init__(self) -> None:
+    def __init__(self, tenant: str) -> None:
+        self.tenant = tenant
         self.kept: list[Kept] = []
+
+    def put(
+        self, entry: QuarantineEntry, before: QuarantineEntry | None, said: str | None = None
+    ) -> None:
+        """Have an entry kept, in place of that `before`; `said` is why, for the trail."""
+        was, told = None if before is None else before.status, HELD + SPARED
+        is_news = was != entry.status and (was in told or entry.status in told)
+        self.kept.append((of_entry(entry, self.tenant, said, was), entry, is_news))
 
     @abstractmethod
     def entries(self, keys: Collection[str]) -> dict[str, QuarantineEntry]:
@@ -76,8 +86,7 @@ class Holdings(TenantViews, ABC):
             known = change.entries({one.key for one in entries})
             for one in entries:
                 if known.setdefault(one.key, one) is one:
-                    told = of_entry(one, self.tenant)
-                    change.kept.append((told, one, matters(None, one.status)))
+                    change.put(one, None)
         return len(change.kept)
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
@@ -94,9 +103,7 @@ class Holdings(TenantViews, ABC):
                 found.append(one)
                 if one.kept and one.entry != before:
                     known[accusation.key] = one.entry
-                    was = None if before is None else before.status
-                    told = of_entry(one.entry, self.tenant, was=was)
-                    change.kept.append((told, one.entry, one.quarantined))
+                    change.put(one.entry, before)
         return found
 
     def lapse(self) -> int:
@@ -104,7 +111,8 @@ class Holdings(TenantViews, ABC):
         with self._changing() as change:
             for tenant, entry in change.over(now):
                 one = replace(entry, status="lapsed", updated_at=now, until=None)
-                change.kept.append((of_lapse(entry.key, tenant), one, True))
+                told = Change("quarantine.lapsed", entry.key, tenant=tenant)
+                change.kept.append((told, one, True))
         return len(change.kept)
 
     def set_quarantine_status(
@@ -124,14 +132,12 @@ class Holdings(TenantViews, ABC):
             if only is not None and entry.status not in only:
                 return entry
             one = replace(entry, status=status, updated_at=utc_now(), actor=actor, until=None)
-            told = of_entry(one, self.tenant, said, entry.status)
-            change.kept.append((told, one, matters(entry.status, status)))
+            change.put(one, entry, said)
         return one
 
     def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
         with self._changing() as change:
-            told = of_allowance(allowance, self.tenant, said)
-            change.kept.append((told, allowance, True))
+            change.kept.append((of_allowance(allowance, self.tenant, said), allowance, True))
 
     def disallow(
         self, key: str, source: str, *, actor: str | None = None, said: str | None = None

@@ -71,7 +71,7 @@ class _Holdings:
 
 class _Changing(Changing):
     def __init__(self, store: MemoryQuarantine) -> None:
-        super().__init__()
+        super().__init__(store.tenant)
         self._all, self._mine, self._append = store._holdings, store._mine, store._append
 
     def entries(self, keys: Collection[str]) -> dict[str, QuarantineEntry]:

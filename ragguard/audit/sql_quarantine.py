@@ -30,12 +30,12 @@ _AT_ONCE = 500  # keys in a statement
 
 class _Changing(Changing):
     def __init__(self, session: Session, tenant: str) -> None:
-        super().__init__()
-        self._session, self._tenant = session, tenant
+        super().__init__(tenant)
+        self._session = session
         self._version = next_version(session)  # before the first look: changes queue up here
 
     def entries(self, keys: Collection[str]) -> dict[str, QuarantineEntry]:
-        mine, wanted = QuarantineRow.tenant == self._tenant, list(keys)
+        mine, wanted = QuarantineRow.tenant == self.tenant, list(keys)
         found: dict[str, QuarantineEntry] = {}
         for first in range(0, len(wanted), _AT_ONCE):
             some = QuarantineRow.key.in_(wanted[first : first + _AT_ONCE])
@@ -44,7 +44,7 @@ class _Changing(Changing):
         return found
 
     def load(self, new: QuarantineEntry, now: datetime) -> Load:
-        mine = QuarantineRow.tenant == self._tenant
+        mine = QuarantineRow.tenant == self.tenant
         unseen = (mine, QuarantineRow.status == "quarantined", QuarantineRow.event_id.isnot(None))
         events = select(func.count(QuarantineRow.event_id.distinct())).where(*unseen)
         theirs = [QuarantineRow.lanes.contains(lane_of(reporter)) for reporter in new.reporters]
@@ -60,7 +60,7 @@ class _Changing(Changing):
         return [(row.tenant, row.to_record()) for row in rows]
 
     def allowances(self) -> list[Allowance]:
-        return _listed(self._session, self._tenant)
+        return _listed(self._session, self.tenant)
 
     def keep(self) -> str | None:
         tables: tuple[type[QuarantineRow | AllowanceRow], ...] = (QuarantineRow, AllowanceRow)
