@@ -117,7 +117,7 @@ class TrailTable(Base):
 
 
 class AnswerKeyRow(Base):
-    """The key of the hashes: one row."""
+    """The key of the hashes, made with the tables: one row."""
 
     __tablename__ = "ragguard_answer_key"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -72,16 +71,8 @@ class SqlRecords(TenantViews):
             return row.to_record()
 
     def answer_key(self) -> bytes:
-        key = select(AnswerKeyRow.value).where(AnswerKeyRow.id == 1)
         with self._database.read() as session:
-            found = session.scalar(key)
-        if found is not None:
-            return found
-        with self._database.write() as session:
-            made = insert_into(session, AnswerKeyRow)
-            made = made.values(id=1, value=secrets.token_bytes(32))
-            session.execute(made.on_conflict_do_nothing(index_elements=[AnswerKeyRow.id]))
-            return session.scalars(key).one()
+            return session.scalars(select(AnswerKeyRow.value)).one()
 
     def add_answer(self, answer: Answer) -> None:
         values = {**AnswerRow.shared(answer), "tenant": self.tenant}
