@@ -44,16 +44,19 @@ class _Changing(Changing):
         return found
 
     def load(self, new: QuarantineEntry, now: datetime) -> Load:
-        mine = QuarantineRow.tenant == self.tenant
-        unseen = (mine, QuarantineRow.status == "quarantined", QuarantineRow.event_id.isnot(None))
-        events = select(func.count(QuarantineRow.event_id.distinct())).where(*unseen)
-        theirs = [QuarantineRow.lanes.contains(lane_of(reporter)) for reporter in new.reporters]
-        others = events.where(or_(false(), *theirs), QuarantineRow.event_id != new.event_id)
-        count = select(func.count()).select_from(QuarantineRow)
-        recent = count.where(*unseen, QuarantineRow.updated_at > now - HOUR)
-        reported = (mine, or_(false(), *theirs), QuarantineRow.event_id.isnot(None))
-        proposed = count.where(QuarantineRow.status == "proposed", *reported)
-        return Load(*(self._session.scalar(one) or 0 for one in (others, recent, proposed)))
+        unseen, event = QuarantineRow.status == "quarantined", QuarantineRow.event_id
+        lanes = [QuarantineRow.lanes.contains(lane_of(reporter)) for reporter in new.reporters]
+        theirs = or_(false(), *lanes)
+        counted = select(
+            func.count(event.distinct()).filter(unseen, theirs, event != new.event_id),
+            func.count().filter(unseen, QuarantineRow.updated_at > now - HOUR),
+            func.count().filter(QuarantineRow.status == "proposed", theirs),
+        ).where(
+            QuarantineRow.tenant == self.tenant,
+            QuarantineRow.status.in_(("quarantined", "proposed")),
+            event.isnot(None),
+        )
+        return Load(*self._session.execute(counted).one())
 
     def over(self, now: datetime) -> list[tuple[str, QuarantineEntry]]:
         rows = self._session.scalars(select(QuarantineRow).where(QuarantineRow.until <= now))
