@@ -135,23 +135,17 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
             decided = {row.tenant for row in rows if row.status != "quarantined"}
             decided.update(row.tenant for row in listed)
             allowed = _allowed_now(session, None if complete else decided)
-        base = QuarantineChanges(
-            now, frozenset(), complete=complete, due=None if end is None else end.timestamp()
-        )
-        by_tenant: dict[str, list[Any]] = {self.tenant: []}
-        if not self.tenant:
-            by_tenant |= {tenant: [] for tenant in allowed}
-        for row in rows:
-            by_tenant.setdefault(row.tenant, []).append(row)
+        due = None if end is None else end.timestamp()
+        base = QuarantineChanges(now, frozenset(), complete=complete, due=due)
         unchanged = Allowed() if complete else None
-        found = {
-            tenant: base.with_entries(
-                some,
-                {row.key: signed[row.seq] for row in some if row.status in HELD},
-                allowed.get(tenant, unchanged),
-            )
-            for tenant, some in by_tenant.items()
-        }
+        by_tenant: defaultdict[str, list[Any]] = defaultdict(list)
+        for row in rows:
+            by_tenant[row.tenant].append(row)
+        found = {}
+        for tenant in {self.tenant} if self.tenant else {"", *by_tenant, *allowed}:
+            some = by_tenant[tenant]
+            signatures = {row.key: signed[row.seq] for row in some if row.status in HELD}
+            found[tenant] = base.with_entries(some, signatures, allowed.get(tenant, unchanged))
         own = found.pop(self.tenant)
         return replace(own, tenants=found)
 
