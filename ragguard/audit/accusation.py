@@ -8,13 +8,12 @@ stays so, and what has lapsed once comes into force again by a person alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ragguard.audit.fair_queueing import MAX_REPORTERS
 from ragguard.audit.quarantine import Accused, Limits, QuarantineEntry
-from ragguard.audit.trail import Change, of_entry
 
 HOUR = timedelta(hours=1)
 
@@ -39,31 +38,6 @@ class Load:
             sum(entry.updated_at > now - HOUR for entry in unseen),
             sum(entry.status == "proposed" for entry in theirs),
         )
-
-
-def decided_all(
-    accusations: Sequence[QuarantineEntry],
-    known: dict[str, QuarantineEntry],
-    limits: Limits,
-    load: Load,
-    now: datetime,
-    tenant: str,
-) -> tuple[list[Accused], list[Change]]:
-    """Return what becomes of a tenant's accusations, and what the trail is to tell of it.
-
-    What the store has is `known` by its keys; what it is to keep is added to that.
-    """
-    found, told = [], []
-    for accusation in accusations:
-        before = known.get(accusation.key)
-        one = decided(accusation, before, limits, load, now)
-        found.append(one)
-        if one.kept:
-            known[accusation.key] = one.entry
-            if before is None or of_entry(before, tenant) != of_entry(one.entry, tenant):
-                was = None if before is None else before.status
-                told.append(of_entry(one.entry, tenant, was=was))
-    return found, told
 
 
 def decided(

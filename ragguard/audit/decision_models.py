@@ -9,15 +9,24 @@ from sqlalchemy import BigInteger, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ragguard.audit.allow_list import Allowance
-from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import lane_of
-from ragguard.audit.models import SERIAL, Base
-from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
+from ragguard.audit.models import SERIAL, Base, Json, OfRecord
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, Reporters
 from ragguard.audit.records import Answer
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 
 
-class QuarantineRow(Base):
+def _reporters(names: object) -> Reporters:
+    if not isinstance(names, list) or not all(isinstance(one, str | None) for one in names):
+        raise ValueError(f"no reporters, but {names!r:.40}")
+    return tuple(names)
+
+
+def _passages(found: list[dict[str, Any]]) -> tuple[JudgedPassage, ...]:
+    return tuple(JudgedPassage(**one) for one in found)
+
+
+class QuarantineRow(OfRecord[QuarantineEntry], Base):
     """A passage in quarantine, or released from it."""
 
     record = QuarantineEntry
@@ -34,17 +43,17 @@ class QuarantineRow(Base):
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     actor: Mapped[str | None]
-    # The quarantine's version since which the key is held, or is not; 0 in older versions' rows.
+    # The quarantine's version since which the key is held, or is not.
     changed: Mapped[int] = mapped_column(BigInteger, server_default="0")
-    reporters_json: Mapped[str] = mapped_column(server_default="[]")
+    reporters: Mapped[Reporters] = mapped_column(Json(_reporters), server_default="[]")
     lanes: Mapped[str] = mapped_column(Text, server_default="")  # of the reporters, in a row
     until: Mapped[datetime | None]
-    # NULL in older versions' rows.
     signature: Mapped[bytes | None]
     lapsed_at: Mapped[datetime | None]
 
+    unique = ("tenant", "key")
     __table_args__ = (
-        UniqueConstraint("tenant", "key"),
+        UniqueConstraint(*unique),
         Index("ragguard_quarantine_changed", "changed"),
         Index("ragguard_quarantine_by_status", "status", "updated_at"),
         Index("ragguard_quarantine_until", "until"),
@@ -54,20 +63,12 @@ class QuarantineRow(Base):
     )
 
     @classmethod
-    def values(cls, entry: QuarantineEntry, tenant: str, changed: int) -> dict[str, Any]:
-        return {
-            **cls.shared(entry),
-            "tenant": tenant,
-            "reporters_json": to_json(entry.reporters),
-            "lanes": " ".join(map(lane_of, entry.reporters)),
-            "changed": changed,
-        }
-
-    def to_entry(self) -> QuarantineEntry:
-        return QuarantineEntry(**self.shared(self), reporters=tuple(from_json(self.reporters_json)))
+    def values(cls, one: Any, tenant: str, changed: int) -> dict[str, Any]:
+        lanes = " ".join(map(lane_of, one.reporters))
+        return {**cls.shared(one), "tenant": tenant, "lanes": lanes, "changed": changed}
 
 
-class AllowanceRow(Base):
+class AllowanceRow(OfRecord[Allowance], Base):
     """What a person vouches for."""
 
     record = Allowance
@@ -87,13 +88,15 @@ class AllowanceRow(Base):
     ended_by: Mapped[str | None]
     changed: Mapped[int] = mapped_column(BigInteger)  # the quarantine's version then
 
+    unique = ("tenant", "key", "source", "effect")
     __table_args__ = (
-        UniqueConstraint("tenant", "key", "source", "effect"),
+        UniqueConstraint(*unique),
         Index("ragguard_allowances_changed", "changed"),
     )
 
-    def to_allowance(self) -> Allowance:
-        return Allowance(**self.shared(self))
+    @classmethod
+    def values(cls, one: Any, tenant: str, changed: int) -> dict[str, Any]:
+        return {**cls.shared(one), "tenant": tenant, "changed": changed}
 
 
 class TrailTable(Base):
@@ -114,7 +117,7 @@ class TrailTable(Base):
 
 
 class AnswerKeyRow(Base):
-    """The key of the hashes: one row."""
+    """The key of the hashes, made with the tables: one row."""
 
     __tablename__ = "ragguard_answer_key"
 
@@ -122,7 +125,7 @@ class AnswerKeyRow(Base):
     value: Mapped[bytes]
 
 
-class AnswerRow(Base):
+class AnswerRow(OfRecord[Answer], Base):
     """An answer that the system gave."""
 
     record = Answer
@@ -131,7 +134,7 @@ class AnswerRow(Base):
     seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
     tenant: Mapped[str] = mapped_column(server_default="")
     digest: Mapped[str] = mapped_column(Text)
-    hashes: Mapped[str] = mapped_column(Text)  # of the passages, in a row
+    passages: Mapped[frozenset[str]] = mapped_column(Json(frozenset, sorted))
     given_at: Mapped[datetime]
 
     __table_args__ = (
@@ -140,11 +143,8 @@ class AnswerRow(Base):
         Index("ragguard_answers_by_time", "given_at"),
     )
 
-    def to_answer(self) -> Answer:
-        return Answer(self.digest, frozenset(self.hashes.split()), self.given_at)
 
-
-class VerdictRow(Base):
+class VerdictRow(OfRecord[VerdictRecord], Base):
     """A verdict that dropped, marked or failed."""
 
     record = VerdictRecord
@@ -160,7 +160,9 @@ class VerdictRow(Base):
     error: Mapped[str | None]
     size: Mapped[int]
     kept: Mapped[int]
-    passages_json: Mapped[str]
+    passages: Mapped[tuple[JudgedPassage, ...]] = mapped_column(
+        Json(_passages, lambda passages: [*map(vars, passages)])
+    )
     calibration: Mapped[str]
     scorer: Mapped[str]
     version: Mapped[str]
@@ -171,11 +173,3 @@ class VerdictRow(Base):
         Index("ragguard_verdicts_by_time", "recorded_at", "seq"),
         Index("ragguard_verdicts_by_tenant", "tenant", "seq"),
     )
-
-    @classmethod
-    def values(cls, kept: VerdictRecord) -> dict[str, Any]:
-        return {**cls.shared(kept), "passages_json": to_json([*map(vars, kept.passages)])}
-
-    def to_record(self) -> VerdictRecord:
-        passages = [JudgedPassage(**passage) for passage in from_json(self.passages_json)]
-        return VerdictRecord(**self.shared(self), passages=tuple(passages))

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import takewhile
+from typing import Any
 
-from ragguard.audit.accusation import Load, decided_all
+from ragguard.audit.accusation import Load
 from ragguard.audit.allow_list import Allowance, Effect, as_allowed
+from ragguard.audit.holdings import Changing, Holdings
 from ragguard.audit.memory_records import MemoryRecords
 from ragguard.audit.quarantine import (
     HELD,
-    SPARED,
-    Accused,
-    Limits,
     QuarantineChanges,
     QuarantineEntry,
     QuarantineStatus,
     Reporters,
     as_utc,
-    check_status,
-    matters,
-    not_in_quarantine,
-    utc_now,
 )
-from ragguard.audit.trail import Change, of_allowance, of_entry, of_lapse
-from ragguard.audit.watch import announce
 from ragguard.errors import InvalidInputError
 
 MAX_TENANTS = 1_000
@@ -73,87 +68,57 @@ class _Holdings:
     version: int = 0  # grows with every change of what the filter is told
     by_tenant: dict[str, _Holding] = field(default_factory=lambda: {"": _Holding()})
 
-    def to_change(self, tenant: str) -> _Holding:
-        """Return what a tenant has; raises `InvalidInputError` where there are too many."""
-        if tenant not in self.by_tenant:
-            if len(self.by_tenant) > MAX_TENANTS:
-                raise InvalidInputError(
-                    f"a store in memory holds quarantines of {MAX_TENANTS} tenants at most; use a "
-                    "database: Guard(store=URL)"
-                )
-            self.by_tenant[tenant] = _Holding()
-        return self.by_tenant[tenant]
+
+class _Changing(Changing):
+    def __init__(self, store: MemoryQuarantine) -> None:
+        super().__init__(store.tenant)
+        self._all, self._mine, self._append = store._holdings, store._mine, store._append
+
+    def entries(self, keys: Collection[str]) -> dict[str, QuarantineEntry]:
+        return {key: self._mine.entries[key] for key in keys if key in self._mine.entries}
+
+    def load(self, new: QuarantineEntry, now: datetime) -> Load:
+        return Load.of(self._mine.entries.values(), new, now)
+
+    def over(self, now: datetime) -> list[tuple[str, QuarantineEntry]]:
+        return [
+            (tenant, entry)
+            for tenant, one in self._all.by_tenant.items()
+            for entry in one.entries.values()
+            if entry.until is not None and entry.until <= now
+        ]
+
+    def allowances(self) -> list[Allowance]:
+        return list(self._mine.allowances.values())
+
+    def keep(self) -> str | None:
+        by_tenant, version = self._all.by_tenant, self._all.version + 1
+        kept = [(told.tenant, _in_utc(one), is_told) for told, one, is_told in self.kept]
+        if len(by_tenant) > MAX_TENANTS and any(tenant not in by_tenant for tenant, _, _ in kept):
+            raise InvalidInputError(
+                f"a store in memory holds quarantines of {MAX_TENANTS} tenants at most; use a "
+                "database: Guard(store=URL)"
+            )
+        head = self._append([told for told, _, _ in self.kept])  # which may fail: before a change
+        for tenant, one, is_told in kept:
+            mine = by_tenant.setdefault(tenant, _Holding())
+            mine.keep(one, version if is_told else None)
+        self._all.version += any(is_told for _, _, is_told in kept)
+        return head
 
 
-class MemoryQuarantine(MemoryRecords):
-    """The quarantine of a `MemoryStore`, named `place` in this process, and its allow-list."""
+class MemoryQuarantine(MemoryRecords, Holdings):
+    """The quarantine of a `MemoryStore`, and its allow-list."""
 
     def __init__(self) -> None:
         super().__init__()
         self.place = f"memory:{uuid.uuid4().hex}"
         self._holdings = _Holdings()
 
-    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
+    @contextmanager
+    def _begin(self) -> Iterator[Changing]:
         with self._lock:
-            new: dict[str, QuarantineEntry] = {}
-            for entry in entries:
-                if entry.key not in self._mine.entries:
-                    new.setdefault(entry.key, _in_utc(entry))
-            fresh = list(new.values())
-            kept = [(self.tenant, one, one.status in HELD + SPARED) for one in fresh]
-            head = self._keep(kept, [of_entry(one, self.tenant) for one in fresh])
-        announce(self.place, self.tenant, head, fresh)
-        return len(fresh)
-
-    def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
-        if not entries:
-            return []
-        now = utc_now()
-        with self._lock:
-            mine = self._mine.entries
-            load = Load.of(mine.values(), entries[0], now)
-            known = {one.key: mine[one.key] for one in entries if one.key in mine}
-            found, told = decided_all(entries, known, limits, load, now, self.tenant)
-            kept = [(self.tenant, one.entry, one.quarantined) for one in found if one.kept]
-            head = self._keep(kept, told)
-        announce(self.place, self.tenant, head, (one.entry for one in found if one.quarantined))
-        return found
-
-    def lapse(self) -> int:
-        now = utc_now()
-        with self._lock:
-            over = [
-                (tenant, replace(entry, status="lapsed", updated_at=now, until=None), True)
-                for tenant, one in self._holdings.by_tenant.items()
-                for entry in one.entries.values()
-                if entry.until is not None and entry.until <= now
-            ]
-            head = self._keep(over, [of_lapse(entry.key, tenant) for tenant, entry, _ in over])
-        if over:
-            announce(self.place, self.tenant, head)
-        return len(over)
-
-    def set_quarantine_status(
-        self,
-        key: str,
-        status: QuarantineStatus,
-        *,
-        actor: str | None = None,
-        said: str | None = None,
-        only: Collection[QuarantineStatus] | None = None,
-    ) -> QuarantineEntry:
-        check_status(status)
-        with self._lock:
-            entry = self._mine.entries.get(key)
-            if entry is None:
-                raise not_in_quarantine(key)
-            if only is not None and entry.status not in only:
-                return entry
-            changed = replace(entry, status=status, updated_at=utc_now(), actor=actor, until=None)
-            told = [of_entry(changed, self.tenant, said, entry.status)]
-            head = self._keep([(self.tenant, changed, matters(entry.status, status))], told)
-        announce(self.place, self.tenant, head, [changed])
-        return changed
+            yield _Changing(self)
 
     def quarantine(
         self,
@@ -203,27 +168,6 @@ class MemoryQuarantine(MemoryRecords):
             }
         return replace(own, tenants=named)
 
-    def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
-        with self._lock:
-            told = [of_allowance(allowance, self.tenant, said)]
-            head = self._keep([(self.tenant, allowance, True)], told)
-        announce(self.place, self.tenant, head)
-
-    def disallow(
-        self, key: str, source: str, *, actor: str | None = None, said: str | None = None
-    ) -> list[Allowance]:
-        now = utc_now()
-        with self._lock:
-            ended = [
-                replace(one, ended_at=now, ended_by=actor)
-                for one in self._mine.allowances.values()
-                if (one.key, one.source) == (key, source) and one.ended_at is None
-            ]
-            told = [of_allowance(one, self.tenant, said, one.effect) for one in ended]
-            head = self._keep([(self.tenant, one, True) for one in ended], told)
-        announce(self.place, self.tenant, head)
-        return ended
-
     def allowances(self) -> list[Allowance]:
         with self._lock:
             found = list(self._mine.allowances.values())
@@ -242,22 +186,9 @@ class MemoryQuarantine(MemoryRecords):
         """What this tenant has; not to be changed where it has nothing yet."""
         return self._holdings.by_tenant.get(self.tenant) or _Holding()
 
-    def _keep(
-        self, kept: Sequence[tuple[str, QuarantineEntry | Allowance, bool]], told: Sequence[Change]
-    ) -> str | None:
-        """Keep what tenants have, each with whether the filter is told; return the trail's head."""
-        holdings, version = self._holdings, self._holdings.version + 1
-        for tenant, _, _ in kept[:1]:
-            holdings.to_change(tenant)  # which may refuse it: before it is told
-        head = self._append(told)
-        for tenant, one, is_told in kept:
-            holdings.by_tenant[tenant].keep(one, version if is_told else None)
-        holdings.version += any(is_told for _, _, is_told in kept)
-        return head
 
-
-def _in_utc(entry: QuarantineEntry) -> QuarantineEntry:
-    created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
-    until = None if entry.until is None else as_utc(entry.until)
-    lapsed = None if entry.lapsed_at is None else as_utc(entry.lapsed_at)
-    return replace(entry, created_at=created, updated_at=updated, until=until, lapsed_at=lapsed)
+def _in_utc(one: QuarantineEntry | Allowance) -> QuarantineEntry | Allowance:
+    moments: dict[str, Any] = {
+        name: as_utc(at) for name, at in vars(one).items() if isinstance(at, datetime)
+    }
+    return replace(one, **moments)

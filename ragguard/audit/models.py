@@ -6,9 +6,10 @@ column says `Text`: no caller can choose that one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import BigInteger, DateTime, Double, ForeignKey, Index, Integer, Text, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
@@ -36,6 +37,22 @@ class AnyText(TypeDecorator[str]):
         return None if value is None else unescape(value)
 
 
+class Json(AnyText):
+    """A value as JSON; `read` makes it of what JSON gives back."""
+
+    cache_ok = True
+
+    def __init__(self, read: Callable[[Any], Any], write: Callable[[Any], object] = list) -> None:
+        super().__init__()
+        self.read, self.write = read, write
+
+    def process_bind_param(self, value: Any, dialect: object) -> str | None:  # noqa: ARG002
+        return escape(to_json(self.write(value)))
+
+    def process_result_value(self, value: Any, dialect: object) -> Any:  # noqa: ARG002
+        return self.read(from_json(unescape(value)))
+
+
 class UtcDateTime(TypeDecorator[datetime]):
     """A moment: timezone-aware and in UTC on every database."""
 
@@ -52,7 +69,16 @@ class Base(DeclarativeBase):
     """The audit store's own tables; the prefix keeps them apart in a database that is shared."""
 
     type_annotation_map: ClassVar = {str: AnyText, datetime: UtcDateTime, float: Double}
-    record: ClassVar[Any]  # the dataclass of a row; fields of a column's name are that column
+
+
+R = TypeVar("R")
+
+
+class OfRecord(Generic[R]):
+    """What a table has whose rows are records of a dataclass; its fields are columns."""
+
+    record: ClassVar[Any]
+    __table__: ClassVar[Any]
 
     @classmethod
     def shared(cls, source: object) -> dict[str, Any]:
@@ -60,6 +86,10 @@ class Base(DeclarativeBase):
         columns = cls.__table__.columns
         names = [field.name for field in fields(cls.record) if field.name in columns]
         return {name: getattr(source, name) for name in names}
+
+    def to_record(self) -> R:
+        found: R = self.record(**self.shared(self))
+        return found
 
 
 class MetaRow(Base):
@@ -76,7 +106,7 @@ def _of_open(name: str, *columns: str) -> Index:
     return Index(name, *columns, sqlite_where=is_open, postgresql_where=is_open)
 
 
-class EventRow(Base):
+class EventRow(OfRecord[Event], Base):
     """A flagged response."""
 
     record = Event
@@ -182,7 +212,7 @@ class CounterRow(Base):
     value: Mapped[int] = mapped_column(BigInteger)
 
 
-class ScoreRow(Base):
+class ScoreRow(OfRecord[ScoredQuery], Base):
     """What one query scored in the filter."""
 
     record = ScoredQuery
@@ -194,17 +224,7 @@ class ScoreRow(Base):
     with_reference: Mapped[bool]
     attacked: Mapped[bool]
     score: Mapped[float]
-    suspicions_json: Mapped[str] = mapped_column(Text)
+    suspicions: Mapped[tuple[float, ...]] = mapped_column(Json(tuple))
     priority: Mapped[float]
-    # NULL in what older versions recorded.
-    question: Mapped[str | None]
+    question: Mapped[str]
     naming: Mapped[bool] = mapped_column(server_default=false())
-
-    @classmethod
-    def values(cls, scored: ScoredQuery) -> dict[str, Any]:
-        return {**cls.shared(scored), "suspicions_json": to_json(scored.suspicions)}
-
-    def to_scored(self) -> ScoredQuery:
-        suspicions = tuple(from_json(self.suspicions_json))
-        shared = {**self.shared(self), "question": self.question or ""}
-        return ScoredQuery(**shared, suspicions=suspicions)

@@ -51,11 +51,6 @@ def check_status(status: QuarantineStatus) -> None:
         )
 
 
-def matters(before: QuarantineStatus, after: QuarantineStatus) -> bool:
-    """Return whether such a change of an entry's status is one for the filter."""
-    return before != after and (before in HELD + SPARED or after in HELD + SPARED)
-
-
 def not_in_quarantine(key: str) -> QuarantineNotFoundError:
     """Return the error for a key that no entry has."""
     return QuarantineNotFoundError(

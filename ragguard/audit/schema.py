@@ -7,6 +7,7 @@ while processes of the earlier release may still write to it.
 
 from __future__ import annotations
 
+import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from sqlalchemy import Column, MetaData, String, Table, insert, inspect, select
 from sqlalchemy.orm import Session
 from sqlalchemy.schema import CreateTable
 
-from ragguard.audit import decision_models  # noqa: F401 - its tables
+from ragguard.audit.decision_models import AnswerKeyRow
 from ragguard.audit.models import Base, MetaRow
 from ragguard.errors import StoreError
 
@@ -58,6 +59,7 @@ def create_tables(session: Session) -> str:
     # The time and not 0: versions of two stores that take each other's place at one address are
     # not mistaken for each other.
     session.add(MetaRow(name="quarantine_version", value=time.time_ns() // 1_000_000))
+    session.add(AnswerKeyRow(id=1, value=secrets.token_bytes(32)))
     return HEAD
 
 

@@ -26,7 +26,7 @@ from ragguard.arguments import require_tenant
 from ragguard.audit.allow_list import Allowance, Standing, as_allowed
 from ragguard.audit.database import VERSION, Database, on_sqlite
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
-from ragguard.audit.encoding import from_json, is_escaped
+from ragguard.audit.encoding import is_escaped
 from ragguard.audit.engines import Access
 from ragguard.audit.models import AnyText, EventRow, UtcDateTime
 from ragguard.audit.quarantine import HELD, SPARED, QuarantineChanges
@@ -135,23 +135,17 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
             decided = {row.tenant for row in rows if row.status != "quarantined"}
             decided.update(row.tenant for row in listed)
             allowed = _allowed_now(session, None if complete else decided)
-        base = QuarantineChanges(
-            now, frozenset(), complete=complete, due=None if end is None else end.timestamp()
-        )
-        by_tenant: dict[str, list[Any]] = {self.tenant: []}
-        if not self.tenant:
-            by_tenant |= {tenant: [] for tenant in allowed}
-        for row in rows:
-            by_tenant.setdefault(row.tenant, []).append(row)
+        due = None if end is None else end.timestamp()
+        base = QuarantineChanges(now, frozenset(), complete=complete, due=due)
         unchanged = Allowed() if complete else None
-        found = {
-            tenant: base.with_entries(
-                some,
-                {row.key: signed[row.seq] for row in some if row.status in HELD},
-                allowed.get(tenant, unchanged),
-            )
-            for tenant, some in by_tenant.items()
-        }
+        by_tenant: defaultdict[str, list[Any]] = defaultdict(list)
+        for row in rows:
+            by_tenant[row.tenant].append(row)
+        found = {}
+        for tenant in {self.tenant} if self.tenant else {"", *by_tenant, *allowed}:
+            some = by_tenant[tenant]
+            signatures = {row.key: signed[row.seq] for row in some if row.status in HELD}
+            found[tenant] = base.with_entries(some, signatures, allowed.get(tenant, unchanged))
         own = found.pop(self.tenant)
         return replace(own, tenants=found)
 
@@ -190,7 +184,7 @@ def _allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str,
     found: defaultdict[str, tuple[list[Allowance], list[str]]] = defaultdict(lambda: ([], []))
     found.update({tenant: ([], []) for tenant in tenants or ()})
     for row in session.scalars(lists):
-        found[row.tenant][0].append(row.to_allowance())
+        found[row.tenant][0].append(row.to_record())
     for tenant, key in session.execute(entries):
         found[tenant][1].append(key)
     return {tenant: as_allowed(*lists) for tenant, lists in found.items()}
@@ -211,7 +205,7 @@ def _standing(
         values: dict[str, Any] = {}
         for column, read, value in zip(columns, readers, raw, strict=True):
             try:
-                values[column.name] = read(value)
+                values[column.key] = read(value)
             except Exception:  # whatever it is that somebody wrote there
                 name = "NULL" if number is None else number.decode("utf-8", "backslashreplace")
                 yield (
@@ -222,8 +216,7 @@ def _standing(
                 break
         else:
             row = table(**values)
-            one = row.to_entry() if isinstance(row, QuarantineRow) else row.to_allowance()
-            yield row.tenant, one
+            yield row.tenant, row.to_record()
 
 
 def _raw(session: Session, columns: list[Any]) -> Iterator[ColumnElement[Any]]:
@@ -261,10 +254,6 @@ def _reader(session: Session, column: Any) -> Callable[[bytes | str | None], Any
             raise ValueError(text)
         if isinstance(kind, UtcDateTime) and not on_sqlite(session):
             text = datetime.fromisoformat(text)
-        if column.name == "reporters_json":
-            names = from_json(convert(text))
-            if not isinstance(names, list) or not all(isinstance(one, str | None) for one in names):
-                raise ValueError(text)
         return convert(text)
 
     return read

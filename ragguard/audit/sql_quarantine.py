@@ -2,137 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from datetime import datetime
+from itertools import product
 
-from sqlalchemy import Select, false, func, or_, select, update
+from sqlalchemy import Select, false, func, or_, select
 from sqlalchemy.orm import Session
 
-from ragguard.audit.accusation import HOUR, Load, decided_all
+from ragguard.audit.accusation import HOUR, Load
 from ragguard.audit.allow_list import Allowance
 from ragguard.audit.database import Database, insert_into, next_version, set_version
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
-from ragguard.audit.encoding import from_json
 from ragguard.audit.fair_queueing import lane_of
+from ragguard.audit.holdings import Changing, Holdings
 from ragguard.audit.quarantine import (
     HELD,
-    SPARED,
-    Accused,
-    Limits,
     QuarantineEntry,
     QuarantineStatus,
     Reporters,
-    check_status,
-    matters,
-    not_in_quarantine,
     utc_now,
 )
-from ragguard.audit.records import TenantViews
 from ragguard.audit.sql_records import append
-from ragguard.audit.trail import of_allowance, of_entry, of_lapse
-from ragguard.audit.watch import announce
+
+_AT_ONCE = 500  # keys in a statement
 
 
-class SqlQuarantine(TenantViews):
-    """The quarantine of a `SqlStore`, and its allow-list."""
+class _Changing(Changing):
+    def __init__(self, session: Session, tenant: str) -> None:
+        super().__init__(tenant)
+        self._session = session
+        self._version = next_version(session)  # before the first look: changes queue up here
 
-    place: str
-    _database: Database
-
-    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
-        if not entries:
-            return 0
-        with self._database.write() as session:
-            added = (
-                insert_into(session, QuarantineRow)
-                .on_conflict_do_nothing(index_elements=[QuarantineRow.tenant, QuarantineRow.key])
-                .returning(QuarantineRow.key)
-            )
-            changed = next_version(session)
-            rows = [QuarantineRow.values(entry, self.tenant, changed) for entry in entries]
-            first = {entry.key: entry for entry in reversed(entries)}
-            fresh = [first[key] for key in session.scalars(added, rows)]
-            if any(entry.status in HELD + SPARED for entry in fresh):
-                set_version(session, changed)
-            head = append(session, [of_entry(entry, self.tenant) for entry in fresh])
-        announce(self.place, self.tenant, head, fresh)
-        return len(fresh)
-
-    def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
-        if not entries:
-            return []
-        with self._database.write() as session:
-            changed = next_version(session)  # before the first look: accusations queue up here
-            now = utc_now()
-            keys = {entry.key for entry in entries}
-            found_rows = session.scalars(self._mine.where(QuarantineRow.key.in_(keys)))
-            rows = {row.key: row for row in found_rows}
-            known = {key: row.to_entry() for key, row in rows.items()}
-            load = self._load(session, entries[0], now)
-            found, told = decided_all(entries, known, limits, load, now, self.tenant)
-            for one in found:
-                if one.kept:
-                    row = rows.setdefault(one.entry.key, QuarantineRow(changed=0))
-                    since = changed if one.quarantined else row.changed
-                    values = QuarantineRow.values(one.entry, self.tenant, since)
-                    for name, value in values.items():
-                        setattr(row, name, value)
-                    session.add(row)
-            if any(one.quarantined for one in found):
-                set_version(session, changed)
-            head = append(session, told)
-        announce(self.place, self.tenant, head, (one.entry for one in found if one.quarantined))
+    def entries(self, keys: Collection[str]) -> dict[str, QuarantineEntry]:
+        mine, wanted = QuarantineRow.tenant == self.tenant, list(keys)
+        found: dict[str, QuarantineEntry] = {}
+        for first in range(0, len(wanted), _AT_ONCE):
+            some = QuarantineRow.key.in_(wanted[first : first + _AT_ONCE])
+            for row in self._session.scalars(select(QuarantineRow).where(mine, some)):
+                found[row.key] = row.to_record()
         return found
 
-    def lapse(self) -> int:
-        now = utc_now()
-        over = QuarantineRow.until <= now
-        with self._database.read() as session:
-            if session.scalar(select(QuarantineRow.seq).where(over).limit(1)) is None:
-                return 0  # the write lock is not taken for nothing
-        with self._database.write() as session:
-            changed = next_version(session)
-            lapsed = session.execute(
-                update(QuarantineRow)
-                .where(over)
-                .values(status="lapsed", updated_at=now, until=None, changed=changed)
-                .returning(QuarantineRow.key, QuarantineRow.tenant)
-                .execution_options(synchronize_session=False)
-            ).all()
-            if lapsed:
-                set_version(session, changed)
-            head = append(session, [of_lapse(key, tenant) for key, tenant in lapsed])
-        announce(self.place, self.tenant, head)
-        return len(lapsed)
+    def load(self, new: QuarantineEntry, now: datetime) -> Load:
+        unseen, event = QuarantineRow.status == "quarantined", QuarantineRow.event_id
+        lanes = [QuarantineRow.lanes.contains(lane_of(reporter)) for reporter in new.reporters]
+        theirs = or_(false(), *lanes)
+        counted = select(
+            func.count(event.distinct()).filter(unseen, theirs, event != new.event_id),
+            func.count().filter(unseen, QuarantineRow.updated_at > now - HOUR),
+            func.count().filter(QuarantineRow.status == "proposed", theirs),
+        ).where(
+            QuarantineRow.tenant == self.tenant,
+            QuarantineRow.status.in_(("quarantined", "proposed")),
+            event.isnot(None),
+        )
+        return Load(*self._session.execute(counted).one())
 
-    def set_quarantine_status(
-        self,
-        key: str,
-        status: QuarantineStatus,
-        *,
-        actor: str | None = None,
-        said: str | None = None,
-        only: Collection[QuarantineStatus] | None = None,
-    ) -> QuarantineEntry:
-        check_status(status)
+    def over(self, now: datetime) -> list[tuple[str, QuarantineEntry]]:
+        rows = self._session.scalars(select(QuarantineRow).where(QuarantineRow.until <= now))
+        return [(row.tenant, row.to_record()) for row in rows]
+
+    def allowances(self) -> list[Allowance]:
+        return _listed(self._session, self.tenant)
+
+    def keep(self) -> str | None:
+        tables: tuple[type[QuarantineRow | AllowanceRow], ...] = (QuarantineRow, AllowanceRow)
+        for table, is_news in product(tables, (False, True)):
+            rows = [
+                table.values(one, told.tenant, self._version if is_news else 0)
+                for told, one, news in self.kept
+                if news == is_news and isinstance(one, table.record)
+            ]
+            if rows:
+                put = insert_into(self._session, table)
+                anew = {name: put.excluded[name] for name in rows[0]}
+                if not is_news:
+                    del anew["changed"]
+                put = put.on_conflict_do_update(index_elements=table.unique, set_=anew)
+                self._session.execute(put, rows)
+        if any(is_news for _, _, is_news in self.kept):
+            set_version(self._session, self._version)
+        return append(self._session, [told for told, _, _ in self.kept])
+
+
+class SqlQuarantine(Holdings):
+    """The quarantine of a `SqlStore`, and its allow-list."""
+
+    _database: Database
+
+    @contextmanager
+    def _begin(self) -> Iterator[Changing]:
         with self._database.write() as session:
-            changed = next_version(session)
-            row = session.scalar(self._mine.where(QuarantineRow.key == key))
-            if row is None:
-                raise not_in_quarantine(key)
-            if only is not None and row.status not in only:
-                return row.to_entry()
-            if matters(row.status, status):
-                set_version(session, changed)
-                row.changed = changed
-            was, row.status = row.status, status
-            row.updated_at = utc_now()
-            row.actor = actor
-            row.until = None
-            entry = row.to_entry()
-            head = append(session, [of_entry(entry, self.tenant, said, was)])
-        announce(self.place, self.tenant, head, [entry])
-        return entry
+            yield _Changing(session, self.tenant)
+
+    def lapse(self) -> int:
+        with self._database.read() as session:
+            over = select(QuarantineRow.seq).where(QuarantineRow.until <= utc_now())
+            if session.scalar(over.limit(1)) is None:
+                return 0  # the write lock is not taken for nothing
+        return super().lapse()
 
     def quarantine(
         self,
@@ -149,7 +117,7 @@ class SqlQuarantine(TenantViews):
             newest = newest.where(QuarantineRow.key.in_(keys))
         some = newest.limit(None if limit is None else max(limit, 0)).offset(max(offset, 0))
         with self._database.read() as session:
-            return [row.to_entry() for row in session.scalars(some)]
+            return [row.to_record() for row in session.scalars(some)]
 
     def quarantine_counts(self) -> dict[QuarantineStatus, int]:
         status = QuarantineRow.status
@@ -158,13 +126,10 @@ class SqlQuarantine(TenantViews):
             return dict(session.execute(rows).all())
 
     def quarantine_tally(self) -> dict[tuple[QuarantineStatus, Reporters], int]:
-        kinds = (QuarantineRow.status, QuarantineRow.reporters_json)
+        kinds = (QuarantineRow.status, QuarantineRow.reporters)
         rows = self._mine.with_only_columns(*kinds, func.count()).group_by(*kinds)
         with self._database.read() as session:
-            return {
-                (status, tuple(from_json(reporters))): count
-                for status, reporters, count in session.execute(rows)
-            }
+            return {(status, names): count for status, names, count in session.execute(rows)}
 
     def quarantine_keys(self) -> frozenset[str]:
         with self._database.read() as session:
@@ -172,54 +137,16 @@ class SqlQuarantine(TenantViews):
             rows = self._mine.where(held).with_only_columns(QuarantineRow.key)
             return frozenset(session.scalars(rows))
 
-    def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
-        with self._database.write() as session:
-            changed = next_version(session)
-            marks = {"tenant": self.tenant, "changed": changed}
-            values = AllowanceRow.shared(allowance) | marks
-            put = insert_into(session, AllowanceRow).values(values)
-            named = ["tenant", "key", "source", "effect"]
-            session.execute(put.on_conflict_do_update(index_elements=named, set_=values))
-            set_version(session, changed)
-            head = append(session, [of_allowance(allowance, self.tenant, said)])
-        announce(self.place, self.tenant, head)
-
-    def disallow(
-        self, key: str, source: str, *, actor: str | None = None, said: str | None = None
-    ) -> list[Allowance]:
-        with self._database.write() as session:
-            changed = next_version(session)
-            named = (AllowanceRow.tenant == self.tenant, AllowanceRow.key == key)
-            held = select(AllowanceRow).where(*named, AllowanceRow.source == source)
-            rows = session.scalars(held.where(AllowanceRow.ended_at.is_(None))).all()
-            for row in rows:
-                row.ended_at, row.ended_by, row.changed = utc_now(), actor, changed
-            if rows:
-                set_version(session, changed)
-            ended = [row.to_allowance() for row in rows]
-            told = [of_allowance(one, self.tenant, said, one.effect) for one in ended]
-            head = append(session, told)
-        announce(self.place, self.tenant, head)
-        return ended
-
     def allowances(self) -> list[Allowance]:
-        mine = select(AllowanceRow).where(AllowanceRow.tenant == self.tenant)
-        newest = mine.order_by(AllowanceRow.created_at.desc(), AllowanceRow.seq.desc())
         with self._database.read() as session:
-            return [row.to_allowance() for row in session.scalars(newest)]
+            return _listed(session, self.tenant)[::-1]
 
     @property
     def _mine(self) -> Select[QuarantineRow]:
         return select(QuarantineRow).where(QuarantineRow.tenant == self.tenant)
 
-    def _load(self, session: Session, new: QuarantineEntry, now: datetime) -> Load:
-        mine = QuarantineRow.tenant == self.tenant
-        unseen = (mine, QuarantineRow.status == "quarantined", QuarantineRow.event_id.isnot(None))
-        events = select(func.count(QuarantineRow.event_id.distinct())).where(*unseen)
-        theirs = [QuarantineRow.lanes.contains(lane_of(reporter)) for reporter in new.reporters]
-        others = events.where(or_(false(), *theirs), QuarantineRow.event_id != new.event_id)
-        count = select(func.count()).select_from(QuarantineRow)
-        recent = count.where(*unseen, QuarantineRow.updated_at > now - HOUR)
-        reported = (mine, or_(false(), *theirs), QuarantineRow.event_id.isnot(None))
-        proposed = count.where(QuarantineRow.status == "proposed", *reported)
-        return Load(*(session.scalar(one) or 0 for one in (others, recent, proposed)))
+
+def _listed(session: Session, tenant: str) -> list[Allowance]:
+    mine = select(AllowanceRow).where(AllowanceRow.tenant == tenant)
+    oldest_first = mine.order_by(AllowanceRow.created_at, AllowanceRow.seq)
+    return [row.to_record() for row in session.scalars(oldest_first)]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, LargeBinary, and_, cast, delete, select
+from sqlalchemy import ColumnElement, LargeBinary, and_, cast, delete, select, type_coerce
 from sqlalchemy.orm import Session
 
 from ragguard.audit.database import SCORES_LOCK, TRAIL_LOCK, Database, insert_into, lock, on_sqlite
 from ragguard.audit.decision_models import AnswerKeyRow, AnswerRow, TrailTable, VerdictRow
 from ragguard.audit.encoding import to_json
-from ragguard.audit.models import CounterRow, ScoreRow
+from ragguard.audit.models import AnyText, CounterRow, ScoreRow
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import (
     ANSWER_DAY,
@@ -39,7 +38,7 @@ class SqlRecords(TenantViews):
         if not records:
             return
         # In the order of ids: two writers that bring the same in different order would deadlock.
-        rows = [VerdictRow.values(one) for one in sorted(records, key=lambda one: one.id)]
+        rows = [VerdictRow.shared(one) for one in sorted(records, key=lambda one: one.id)]
         over = [VerdictRow.recorded_at < utc_now() - timedelta(days=days)]
         for tenant in sorted({one.tenant for one in records}):
             over.append(_but_newest(VerdictRow, tenant, keep))
@@ -58,7 +57,8 @@ class SqlRecords(TenantViews):
         if passage_id is not None:
             # A quote within a text is escaped in JSON: this stands nowhere but for the id.
             told = f'"passage_id": {to_json(passage_id)}, "key": '
-            newest = newest.where(VerdictRow.passages_json.contains(told, autoescape=True))
+            passages = type_coerce(VerdictRow.passages, AnyText)
+            newest = newest.where(passages.contains(told, autoescape=True))
         with self._database.read() as session:
             return [row.to_record() for row in session.scalars(newest.limit(max(limit, 0)))]
 
@@ -71,20 +71,11 @@ class SqlRecords(TenantViews):
             return row.to_record()
 
     def answer_key(self) -> bytes:
-        key = select(AnswerKeyRow.value).where(AnswerKeyRow.id == 1)
         with self._database.read() as session:
-            found = session.scalar(key)
-        if found is not None:
-            return found
-        with self._database.write() as session:
-            made = insert_into(session, AnswerKeyRow)
-            made = made.values(id=1, value=secrets.token_bytes(32))
-            session.execute(made.on_conflict_do_nothing(index_elements=[AnswerKeyRow.id]))
-            return session.scalars(key).one()
+            return session.scalars(select(AnswerKeyRow.value)).one()
 
     def add_answer(self, answer: Answer) -> None:
-        hashes = " ".join(sorted(answer.passages))
-        values = {**AnswerRow.shared(answer), "tenant": self.tenant, "hashes": hashes}
+        values = {**AnswerRow.shared(answer), "tenant": self.tenant}
         over = [AnswerRow.given_at < utc_now() - 2 * ANSWER_DAY]
         with self._database.write() as session:
             added = insert_into(session, AnswerRow).values(values).returning(AnswerRow.seq)
@@ -97,7 +88,7 @@ class SqlRecords(TenantViews):
         found = select(AnswerRow).where(*named, AnswerRow.given_at >= since)
         newest = found.order_by(AnswerRow.seq.desc()).limit(KEPT_ALIKE)
         with self._database.read() as session:
-            return [row.to_answer() for row in session.scalars(newest)]
+            return [row.to_record() for row in session.scalars(newest)]
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         if not counts:
@@ -120,7 +111,7 @@ class SqlRecords(TenantViews):
         with self._database.write() as session:
             # Two writers that forget the same rows in different order would deadlock.
             lock(session, SCORES_LOCK)
-            session.execute(insert_into(session, ScoreRow), [*map(ScoreRow.values, scored)])
+            session.execute(insert_into(session, ScoreRow), [*map(ScoreRow.shared, scored)])
             for scorer in {record.scorer for record in scored}:
                 mine = select(ScoreRow.seq).where(ScoreRow.scorer == scorer)
                 newest = mine.order_by(ScoreRow.seq.desc()).limit(recent)
@@ -132,7 +123,7 @@ class SqlRecords(TenantViews):
     def scores(self) -> list[ScoredQuery]:
         stored = select(ScoreRow).order_by(ScoreRow.seq)
         with self._database.read() as session:
-            return [row.to_scored() for row in session.scalars(stored)]
+            return [row.to_record() for row in session.scalars(stored)]
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._database.read() as session:

@@ -228,11 +228,6 @@ def of_entry(
     return Change(f"quarantine.{entry.status}", entry.key, entry.actor, details, tenant)
 
 
-def of_lapse(key: str, tenant: str) -> Change:
-    """Return the change that an entry of the quarantine lapsed because its time was over."""
-    return Change("quarantine.lapsed", key, tenant=tenant)
-
-
 def of_allowance(
     one: Allowance, tenant: str, said: str | None = None, was: str | None = None
 ) -> Change:

@@ -221,7 +221,7 @@ def _disagreements(store: AuditStore, told: Mapping[_Place, TrailRow]) -> dict[_
         what, _, done = change.action.partition(".")
         whose, subject = escape(change.tenant), escape(change.subject)
         place = _place(whose, change.action, subject, change.details)
-        row = left.pop(place, None) or left.pop((*place[:-1], ""), None)
+        row = left.pop(place, None)
         name = f"{what} {change.subject[:_SHOWN]}"
         if row is None:
             findings[place] = f"{name} is {done}, and the trail does not tell by whom"
@@ -239,7 +239,7 @@ def _differ(before: TrailRow, row: TrailRow) -> bool:
     """Return whether a row tells another thing than that before it where no change of ours does."""
     then, told = before.told, row.told
     if "was" not in told:
-        return False  # of an earlier version, or by somebody who says all anew
+        return False  # by somebody who says all anew
     what, _, done = row.action.partition(".")
     names: tuple[str, ...] = ("event", "text", "reporters", "rest", "lapsed_at")
     if what == "allow-list":
@@ -259,13 +259,11 @@ def _reporters(told: Mapping[str, Any]) -> list[Any]:
 
 
 def _tells_of(row: TrailRow, change: Change) -> bool:
-    told = row.told  # of an earlier version it has fewer names
     over = ("was", "until") if change.action == _LAPSED else ("was",)
-    same = all(
-        told.get(name, value) == value for name, value in change.details.items() if name not in over
-    )
+    wanted = {name: value for name, value in change.details.items() if name not in over}
     actor = None if change.actor is None else escape(change.actor)
-    return (row.action, row.actor) == (change.action, actor) and same
+    same = (row.action, row.actor) == (change.action, actor)
+    return same and wanted.items() <= row.told.items()
 
 
 def _place_of(row: TrailRow) -> _Place:
@@ -276,6 +274,6 @@ def _place(tenant: str, action: str, subject: str, details: Mapping[str, object]
     """Return which entry of quarantine or allow-list is meant."""
     what = action.partition(".")[0]
     source = details.get("source")
-    # Sources whose names differ in case alone have one key; in a row of an earlier version, too.
+    # Sources whose names differ in case alone have one key.
     rest = str(details.get("rest", "")) if source else ""
     return tenant, what, subject, str(details.get("effect")), str(source), rest

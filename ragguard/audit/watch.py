@@ -8,10 +8,11 @@ import weakref
 from collections.abc import Iterable, Mapping
 
 from ragguard.arguments import require_positive
+from ragguard.audit.allow_list import Allowance
 from ragguard.audit.periodic import Repeater
 from ragguard.audit.quarantine import QuarantineChanges, QuarantineEntry
 from ragguard.audit.records import AuditStore
-from ragguard.audit.trail import tell_head
+from ragguard.audit.trail import Change, tell_head
 from ragguard.inline.quarantined import Quarantined
 from ragguard.quiet_log import QuietLog
 from ragguard.text import printable
@@ -161,21 +162,23 @@ def _after(changes: QuarantineChanges, held: Mapping[str, Quarantined]) -> dict[
     return found
 
 
-def announce(
-    place: str, tenant: str, head: str | None, told: Iterable[QuarantineEntry] = ()
-) -> None:
+Kept = tuple[Change, QuarantineEntry | Allowance, bool]
+"""What the trail tells of it, what is kept, and whether that is news for the filter."""
+
+
+def announce(place: str, head: str | None, changes: Iterable[Kept]) -> None:
     """Say that the quarantine at `place` was changed in this process; return when all know it.
 
-    The log tells of entries that are dropped from now on or decided on, and of the trail's head.
+    The log tells of entries that come into quarantine or out of it, and of the trail's head.
     """
     for found in _watches.valuerefs():  # a copy, made at once: other threads may add to them
         watch = found()
         if watch is not None and watch.place == place:
             watch.reload()
-    whose = f" of tenant {tenant}" if tenant else ""
-    for entry in told if _lines.is_read else ():
-        if entry.status == "proposed":
+    for told, entry, _ in changes if _lines.is_read else ():
+        if isinstance(entry, Allowance) or entry.status == "proposed":
             continue
+        whose = f" of tenant {told.tenant}" if told.tenant else ""
         who = "" if entry.actor is None else f" by {_cut(entry.actor)}"
         event = "" if entry.event_id is None else f", event {_cut(entry.event_id)}"
         _lines.info(

@@ -22,8 +22,7 @@ logger = logging.getLogger(__name__)
 _BATCH = 256  # texts embedded at once
 _NOT_FOR_SIMILARITY = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
 _SIZES = ("k", "top_k", "similarity_top_k")
-_INNER = ("base_retriever", "retriever", "_vector_retriever")
-_INNERS = ("retrievers", "_retrievers")
+_INNER = ("base_retriever", "retriever", "_vector_retriever", "retrievers", "_retrievers")
 
 resolved = BackgroundLoop("ragguard-knowledge-loop").resolved
 """Returns a value, or what it comes to if it can be awaited.
@@ -142,15 +141,11 @@ def _widened(retriever: Any, limit: int) -> tuple[Any, bool]:
         changes["search_kwargs"] = {**options, "k": limit}
     for name in _INNER:
         inner = getattr(retriever, name, None)
-        if has(inner, "invoke") or has(inner, "retrieve"):
-            changes[name], inner_can = _widened(inner, limit)
-            can_widen |= inner_can
-    for name in _INNERS:
-        inners = getattr(retriever, name, None)
-        if isinstance(inners, list) and inners:
-            pairs = [_widened(inner, limit) for inner in inners]
-            changes[name] = [wide for wide, _ in pairs]
-            can_widen |= all(inner_can for _, inner_can in pairs)
+        inners = inner if isinstance(inner, list) else [inner]
+        if inners and all(has(one, "invoke") or has(one, "retrieve") for one in inners):
+            wides, cans = zip(*(_widened(one, limit) for one in inners), strict=True)
+            changes[name] = list(wides) if inners is inner else wides[0]
+            can_widen |= all(cans)
     if not changes:
         return retriever, can_widen
     wide = copy.copy(retriever)

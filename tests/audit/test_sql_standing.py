@@ -80,7 +80,7 @@ def test_values_of_another_type(store, value):
     assert findings(store) == ()
     columns = {
         TABLES[0]: "tenant key passage_id text reason event_id status created_at updated_at actor "
-        "reporters_json until signature",
+        "reporters until signature",
         TABLES[1]: "tenant key source effect why text actor created_at until ended_at ended_by",
     }
     for table, names in columns.items():
@@ -118,15 +118,15 @@ def test_times_that_no_calendar_has(store, value):
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["", "[", "{}", "null", "5", '"ann"', "[1]", "[[]]", "[" * 10**5])
 def test_reporters_that_are_none(store, value):
-    tamper(store, "UPDATE ragguard_quarantine SET reporters_json = :value", value=value)
-    found = [one for one in findings(store) if "its reporters_json is not" in one]
+    tamper(store, "UPDATE ragguard_quarantine SET reporters = :value", value=value)
+    found = [one for one in findings(store) if "its reporters is not" in one]
     assert len(found) == 2
 
 
 def test_the_check_goes_on_with_the_rest(store):
     tamper(
         store,
-        "UPDATE ragguard_quarantine SET reporters_json = '[' WHERE seq = 1",
+        "UPDATE ragguard_quarantine SET reporters = '[' WHERE seq = 1",
         "UPDATE ragguard_quarantine SET reason = 'an error' WHERE seq = 2",
         "UPDATE ragguard_allowances SET why = 'mine' WHERE seq = 2",
     )
@@ -142,7 +142,7 @@ def test_a_row_behind_another_one_of_the_same_number(store):
     hidden = "1, '', :key, 'p', 'honest', 'so', 'released', created_at, created_at, 1"
     tamper(
         store,
-        f"INSERT INTO ragguard_quarantine ({columns}, reporters_json, lanes)"
+        f"INSERT INTO ragguard_quarantine ({columns}, reporters, lanes)"
         f" SELECT {hidden}, '[]', '' FROM ragguard_quarantine WHERE seq = 1",
         key=content_key("honest"),
     )
@@ -152,10 +152,10 @@ def test_a_row_behind_another_one_of_the_same_number(store):
 
 def test_a_row_without_a_number(store):
     without_constraints(store)
-    tamper(store, "UPDATE ragguard_quarantine SET seq = x'ff', reporters_json = '' WHERE seq = 1")
+    tamper(store, "UPDATE ragguard_quarantine SET seq = x'ff', reporters = '' WHERE seq = 1")
     tamper(store, "UPDATE ragguard_allowances SET seq = NULL, key = 'k' WHERE seq = 1")
     found = findings(store)
-    assert any("of ragguard_quarantine: its reporters_json is not as" in one for one in found)
+    assert any("of ragguard_quarantine: its reporters is not as" in one for one in found)
     assert "allow-list k is allowed, and the trail does not tell by whom" in found
 
 

@@ -296,7 +296,7 @@ def test_whoever_stole_an_old_key_cannot_go_on_with_it(open_sql, monkeypatch):
         "UPDATE ragguard_quarantine SET reason = 'an error' WHERE status = 'confirmed'",
         "UPDATE ragguard_quarantine SET passage_id = 'golden' WHERE status = 'confirmed'",
         "UPDATE ragguard_quarantine SET event_id = 'e' WHERE status = 'confirmed'",
-        "UPDATE ragguard_quarantine SET reporters_json = '[null]' WHERE status = 'confirmed'",
+        "UPDATE ragguard_quarantine SET reporters = '[null]' WHERE status = 'confirmed'",
         "DELETE FROM ragguard_quarantine WHERE status = 'confirmed'",
         "UPDATE ragguard_quarantine SET key = 'x' WHERE status = 'confirmed'",
         "UPDATE ragguard_allowances SET ended_at = created_at",

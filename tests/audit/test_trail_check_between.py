@@ -33,8 +33,8 @@ TAMPERED = [
     "passage_id = 'golden'",
     "event_id = 'other'",
     "event_id = NULL",
-    """reporters_json = '["ann", "bo"]'""",
-    "reporters_json = '[]'",
+    """reporters = '["ann", "bo"]'""",
+    "reporters = '[]'",
     "status = 'released'",
     "signature = :honest",
 ]
@@ -76,7 +76,7 @@ def test_a_proposal_slipped_in_for_a_person_to_confirm(store):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "change", ["text = 'A!'", "event_id = 'other'", """reporters_json = '["eve"]'"""]
+    "change", ["text = 'A!'", "event_id = 'other'", """reporters = '["eve"]'"""]
 )
 def test_what_changed_before_somebody_else_accuses(store, change):
     tamper(store, f"UPDATE ragguard_quarantine SET {change}")
@@ -86,7 +86,7 @@ def test_what_changed_before_somebody_else_accuses(store, change):
 
 
 def test_reporters_made_up_for_the_quorum(store):
-    tamper(store, """UPDATE ragguard_quarantine SET reporters_json = '["x", "y"]'""")
+    tamper(store, """UPDATE ragguard_quarantine SET reporters = '["x", "y"]'""")
     (done,) = store.accuse([entry("a", event_id="f", reporters=("bo",))], Limits(quorum=3))
     assert done.quarantined
     assert findings(store) == (BETWEEN.format(A[:12]),)

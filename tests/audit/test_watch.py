@@ -1,10 +1,12 @@
 import gc
 import logging
 import os
+from datetime import timedelta
 
 import pytest
 
 from ragguard.audit import MemoryStore, QuarantineEntry, QuarantineWatch, open_store
+from ragguard.audit.quarantine import utc_now
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, StoreError
 from tests.audit.conftest import quarantine_elsewhere
@@ -182,3 +184,11 @@ def test_a_fork_keeps_watching_and_no_thread_keeps_a_process(sql_url, open_sql):
         print(os.waitpid(pid, 0)[1], watch.refresh())
         """
     assert output(spawn(code, sql_url)) == "0 frozenset({'k'})\n"
+
+
+def test_what_lapses_by_itself_is_logged_with_whose_it_was(store, caplog):
+    over = QuarantineEntry("k" * 32, "p", "t", "r", until=utc_now() - timedelta(seconds=1))
+    store.of_tenant("acme").add_quarantine([over])
+    with caplog.at_level(logging.INFO, "ragguard.audit.watch"):
+        assert store.lapse() == 1
+    assert caplog.messages[0] == "lapsed: kkkkkkkkkkkk, passage p of tenant acme: r"

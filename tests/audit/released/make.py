@@ -62,7 +62,6 @@ def fill(store):
     )
     store.add_verdicts([verdict], keep=10, days=36_500.0)
     store.add_counts({"queries": 3})
-    store.answer_key()
     # As of a day to come: what is old is forgotten.
     store.add_answer(Answer("0" * 32, frozenset({"1" * 16}), NOON + timedelta(days=36_500)))
     acme = store.of_tenant("acme")
