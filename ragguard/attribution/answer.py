@@ -134,7 +134,8 @@ def as_text(response: str) -> str:
     if boxed := _BOXED.search(text):
         text = boxed[1] or boxed[2]
     text = _SIGNS.sub("", field_of(text, _FIELDS))
-    text = strip_markdown(strip_markup(_TAG.sub(_without_tag, text)))
+    text = _TAG.sub(lambda tag: " " if _INLINE.match(tag[0]) else "\n", text)
+    text = strip_markdown(strip_markup(text))
     return _ASKED.sub("", _CITED.sub("", _LINK.sub(r"\2", text)).strip())
 
 
@@ -145,10 +146,6 @@ def _without_courtesy(line: str) -> str:
         for one in sentences(line)
         if not one.rstrip().endswith(("?", "\uff1f")) and not _COURTEOUS.match(one)
     )
-
-
-def _without_tag(tag: re.Match[str]) -> str:
-    return " " if _INLINE.match(tag[0]) else "\n"
 
 
 def _labelled(text: str) -> str:
