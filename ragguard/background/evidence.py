@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from typing import TypeVar
 
 import numpy as np
@@ -93,18 +93,18 @@ def with_evidence(
     scope = [*[score.passage for score in found.scores], *found.responsible]
     keys = content_keys([passage.text for passage in scope])
     known, accused = keys[: len(found.scores)], keys[len(found.scores) :]
-    places = [at for at, key in enumerate(keys) if at < len(known) or key not in known]
-    scope, keys = [scope[at] for at in places], [keys[at] for at in places]
+    each = [at < len(known) or key not in known for at, key in enumerate(keys)]
+    scope, keys = list(compress(scope, each)), list(compress(keys, each))
     blamed = np.isin(keys, accused)
     support = _support(found, scope)
     p_values = _marks(judge(), found.query, scope, blamed, top_k)
     marked = p_values <= attack_alpha
     leads = explains(support[marked]) or np.array_equal(marked, blamed)  # all do, as was found
     holds = leads and not explains(support[~blamed][:top_k])
-    stating = [scope[i] for i in np.flatnonzero((support >= SUFFICIENT_SUPPORT) & ~marked)]
-    asking = any(asks_or_orders(found.query, scope[i].text) for i in np.flatnonzero(marked))
+    stating = list(compress(scope, (support >= SUFFICIENT_SUPPORT) & ~marked))
+    asking = any(asks_or_orders(found.query, one.text) for one in compress(scope, marked))
     suspects = marked if asking else blamed  # those without that mark may be planted beside
-    others = independent(stating, [scope[i] for i in np.flatnonzero(suspects)])
+    others = independent(stating, list(compress(scope, suspects)))
     details = {
         **found.details,
         "counterfactual": bool(holds),
@@ -133,12 +133,11 @@ def _marks(
 ) -> NDArray[np.float64]:
     """Return the p-values, 1 for everybody who is not accused; the set is what would be read."""
     read = blamed | (np.arange(len(scope)) < k)
-    order = [*np.flatnonzero(read), *np.flatnonzero(~read)]
-    beside = [scope[i].text for i in np.flatnonzero(~blamed).tolist()]
-    some, count = [scope[i] for i in order], int(read.sum())
+    first = [*compress(scope, read), *compress(scope, ~read)]
+    beside = [one.text for one in compress(scope, ~blamed)]
     found = np.ones(len(scope))
     try:
-        found[order[:count]] = mark_p_values(judge, query, some, count, beside=beside)
+        found[read] = mark_p_values(judge, query, first, int(read.sum()), beside=beside)
     except Exception as error:  # a text that cannot be read must not stop the event
         logger.warning("no marks of an attack can be looked for, a person must: %s", error)
     found[~blamed] = 1.0

@@ -140,7 +140,7 @@ class SupportMeter:
         """
         texts = [passage.text for passage in passages]
         support = self.support(texts)
-        stating = [text for text, value in zip(texts, support, strict=True) if value >= MIN_SUPPORT]
+        stating = list(compress(texts, support >= MIN_SUPPORT))
         if len(stating) < _AGREEING and not self.written_for(stating):
             return False
         return explains_response(support, MARGIN_UNTESTABLE if self.refused else standing)
