@@ -147,9 +147,9 @@ class EventAttributor:
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, place, marked=key in marked)
-            shown = self.retrieve is not None or (
-                self.seen is not None and bool(self.seen.has_passed(passage.text, event.tenant))
-            )
+            shown = True if self.retrieve is not None else None
+            if not shown and self.seen is not None:
+                shown = self.seen.has_passed(passage.text, event.tenant)
             if lacks is None:
                 lacks = readings.doubt(passage.text, beside, known=shown)
             if lacks is None and (

@@ -228,16 +228,17 @@ class Readings:
         self.keys = _remembered(content_keys)
         self._marks = _remembered(lambda texts: [marks for _, marks in readings(texts)])
 
-    def doubt(self, text: str, beside: Sequence[str], *, known: bool) -> str | None:
+    def doubt(self, text: str, beside: Sequence[str], *, known: bool | None) -> str | None:
         """Return why a text's marks may be the doing of whoever reports, or None.
 
-        `known` is whether `beside` was found in a knowledge base, or the text was let through.
+        `known` is whether `beside` was found in a knowledge base, or the text was let through; None
+        where nobody can tell.
         """
-        same, tenant = [*beside], self._event.tenant
+        if known is False:
+            return "this guard has not let it through, so no answer can rest on it"
+        same = [*beside]
         if self._seen is not None:
-            if not known and self._seen.has_passed(text, tenant) is False:
-                return "this guard has not let it through, so no answer can rest on it"
-            same += self._seen.of_same_letters(text, tenant)
+            same += self._seen.of_same_letters(text, self._event.tenant)
         key, *keys = self.keys([text, *same])
         others = {one for one, its in zip(same, keys, strict=True) if one != text and its == key}
         if not known:  # then a page of the same words may be written in any way
