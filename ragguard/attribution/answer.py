@@ -117,7 +117,8 @@ def answer_of(response: str, query: str = "") -> str:
     if len(response) > _MOST:
         return response
     text = _labelled(_SPEAKER.sub("", as_text(response), count=1))
-    said = _first("\n".join(map(_without_courtesy, text.split("\n"))).strip())
+    lines = [" ".join(filter(_tells, sentences(line))) for line in text.split("\n")]
+    said = _first("\n".join(lines).strip())
     answer = _ACCORDING.sub("", said).strip() or text.strip()
     words, asked = words_of([answer, query])
     return response if not answer or (query and words == asked) else answer
@@ -134,27 +135,20 @@ def as_text(response: str) -> str:
     if boxed := _BOXED.search(text):
         text = boxed[1] or boxed[2]
     text = _SIGNS.sub("", field_of(text, _FIELDS))
-    text = strip_markdown(strip_markup(_TAG.sub(_without_tag, text)))
+    text = _TAG.sub(lambda tag: " " if _INLINE.match(tag[0]) else "\n", text)
+    text = strip_markdown(strip_markup(text))
     return _ASKED.sub("", _CITED.sub("", _LINK.sub(r"\2", text)).strip())
 
 
-def _without_courtesy(line: str) -> str:
-    """Return a line without its courtesies and questions."""
-    return " ".join(
-        one
-        for one in sentences(line)
-        if not one.rstrip().endswith(("?", "\uff1f")) and not _COURTEOUS.match(one)
-    )
-
-
-def _without_tag(tag: re.Match[str]) -> str:
-    return " " if _INLINE.match(tag[0]) else "\n"
+def _tells(sentence: str) -> bool:
+    """Return False of a courtesy or a question."""
+    return not (sentence.rstrip().endswith(("?", "\uff1f")) or _COURTEOUS.match(sentence))
 
 
 def _labelled(text: str) -> str:
     """Return what stands behind the label of an answer, or else all."""
-    found = [*_FINAL.finditer(text)][-1:] or [*_LABEL.finditer(text)][:1]
-    said = _NEXT.split(text[found[0].end() :].lstrip(), maxsplit=1)[0] if found else ""
+    found = next(reversed([*_FINAL.finditer(text)]), None) or _LABEL.search(text)
+    said = _NEXT.split(text[found.end() :].lstrip(), maxsplit=1)[0] if found else ""
     return said.strip(_AROUND) if said.strip(f"{_AROUND}.") else text
 
 

@@ -8,7 +8,8 @@ words, is read as if the claim stood behind it, and so are several sentences of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,26 +93,22 @@ def claim(query: str, response: str) -> str:
     asked -= POLARITY
     common = STOP_WORDS | _FRAME
     known = common | asked
-
-    def where(test: Callable[[str, set[str]], object]) -> NDArray[np.bool_]:
-        found = {piece: bool(test(piece, its)) for piece, its in words_in.items()}
-        return np.array([found[piece] for piece in pieces], dtype=bool)
-
-    named = where(lambda piece, _: any(c.isupper() or c.isdigit() for c in piece))
-    new = where(lambda _, found: found - known - POLARITY)
-    letter = where(lambda piece, found: piece.strip(PUNCTUATION) in _LETTERS and not found <= asked)
-    polar = where(lambda _, found: found & POLARITY)
-    telling = where(lambda _, found: found - common)
+    named = {piece for piece in distinct if any(c.isupper() or c.isdigit() for c in piece)}
+    new = {piece for piece, its in words_in.items() if its - known - POLARITY}
+    letter = {piece for piece in distinct if piece.strip(PUNCTUATION) in _LETTERS}
+    letter -= {piece for piece, its in words_in.items() if its <= asked}
+    polar = {piece for piece, its in words_in.items() if its & POLARITY}
+    telling = {piece for piece, its in words_in.items() if its - common}
     # Further on, "no" may only deny what nobody claims: "no other source mentions it".
-    decided = bool(next(filter(None, words), set()) & POLARITY)
-    specific = (named & new) | (polar & decided)
-    leading = specific & where(lambda piece, _: LEADING.search(piece))
-    specific |= np.concatenate(([False], leading))[:-1] & new
-    for chosen in (specific, new | letter, polar, named & telling, telling):
-        if chosen.any():
-            each = [words_in[piece] for piece in pieces]
-            return " ".join(_bridged(pieces, each, chosen.tolist()))
-    return response
+    decides = next(filter(None, words), set()) & POLARITY
+    specific = (named & new) | (polar if decides else set())
+    leading = {piece for piece in specific if LEADING.search(piece)}
+    chosen = specific or (new | letter) or polar or (named & telling) or telling
+    kept = [
+        piece in chosen or (before in leading and piece in new)
+        for before, piece in pairwise(["", *pieces])
+    ]
+    return " ".join(_bridged(pieces, words_in, kept)) or response
 
 
 def only_decides(claimed: str) -> bool:
@@ -134,17 +131,17 @@ def _concluded(response: str) -> str:
     return response
 
 
-def _bridged(pieces: Sequence[str], words: Sequence[set[str]], chosen: Sequence[bool]) -> list[str]:
-    kept: list[str] = []
+def _bridged(
+    pieces: Sequence[str], words_in: Mapping[str, set[str]], chosen: Sequence[bool]
+) -> Iterator[str]:
     bridge: list[str] | None = None
-    for piece, found, telling in zip(pieces, words, chosen, strict=True):
+    for piece, telling in zip(pieces, chosen, strict=True):
         if telling:
-            kept += [*(bridge or ()), piece]
+            yield from (*(bridge or ()), piece)
             bridge = []
         elif bridge is not None:
-            whole = len(bridge) < LONGEST_BRIDGE and found <= STOP_WORDS
+            whole = len(bridge) < LONGEST_BRIDGE and words_in[piece] <= STOP_WORDS
             bridge = [*bridge, piece] if whole else None
-    return kept
 
 
 def contains_phrase(words: Sequence[str], phrase: Sequence[str]) -> bool:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ragguard.attribution.coverage import coverage
 from ragguard.prompt_injection import injection_strength
-from ragguard.stems import tokenize
+from ragguard.stems import tokenize, words_of
 from ragguard.text import fold, sentences
 
 _TELLING = (
@@ -71,7 +71,7 @@ def is_refusal(query: str, response: str) -> bool:
     lines = (" ".join(line.split()) for line in response.replace("\u2019", "'").splitlines())
     clauses = [clause for clause in _CLAUSE.split("\n".join(lines)) if clause]
     others = [clause for clause in clauses if not _declines(clause)]
-    known = set(tokenize(query))
+    known = {*tokenize(query), "i"}
     return len(others) < len(clauses) and not any(_claims(clause, known) for clause in others)
 
 
@@ -87,7 +87,7 @@ def _claims(clause: str, known: set[str]) -> bool:
         for place, piece in enumerate(clause.split())
         if any(c.isdigit() or (place and c.isupper()) for c in piece)
     ]
-    return any(word not in known and word != "i" for piece in pieces for word in tokenize(piece))
+    return any(not known.issuperset(words) for words in words_of(pieces))
 
 
 _NEGATED = (  # present or imperative: an order, where the past only reports
@@ -191,7 +191,7 @@ def decides_alike(query: str, claimed: str, passages: Sequence[str]) -> NDArray[
     for index, text in enumerate(passages):
         said = [_after(query, sentence) for sentence in sentences(text)]
         said = [sentence for sentence in said if not sentence.rstrip().endswith("?")]
-        if any(tokenize(sentence) for sentence in said):
+        if any(words_of(said)):
             deciding = said[int(np.argmax(coverage(query, claimed, said)))]
             found[index] = bool(_DENIAL.search(deciding)) == denied
     return found

@@ -135,17 +135,14 @@ class _Search:
 
     @foreign("retrieve", RetrievalError)
     def _page(self, query: str, limit: int, **options: int) -> list[Passage]:
-        return _passages(self.search(query, limit, **options))
-
-
-def _passages(answer: Any) -> list[Passage]:
-    found = answer if isinstance(answer, (list, tuple)) else resolved(answer)
-    if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
-        raise InvalidInputError(
-            "retrieve must return a sequence of str or Passage, best first, [] where it finds "
-            f"none; it returned a {type(found).__name__}"
-        )
-    return as_passages(found)
+        answer = self.search(query, limit, **options)
+        found = answer if isinstance(answer, (list, tuple)) else resolved(answer)
+        if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
+            raise InvalidInputError(
+                "retrieve must return a sequence of str or Passage, best first, [] where it finds "
+                f"none; it returned a {type(found).__name__}"
+            )
+        return as_passages(found)
 
 
 def _takes(function: Callable[..., Any], *, unless_said: bool = False, **named: Any) -> bool:

@@ -93,8 +93,8 @@ class EventAttributor:
         from ragguard.attribution.search import of_tenant
         from ragguard.background.evidence import with_evidence
 
+        k, alpha = self._policy.top_k, self._policy.attack_alpha
         if self.attributor is None:
-            k = self._policy.top_k
             self.attributor = RAGOrigin(
                 proxy=self.proxy, embedder=self.embedder, top_k=k, max_scope=max(k, MAX_SCOPE)
             )
@@ -109,9 +109,7 @@ class EventAttributor:
                 if found.cause != "poisoning":
                     reason += f"; {len(met)} in quarantine already were left out of the search"
                 found = replace(found, reason=reason, details=details)
-        top_k, attack_alpha = self._policy.top_k, self._policy.attack_alpha
-        judge = self.judge or _shipped_filter
-        return with_evidence(found, judge, top_k=top_k, attack_alpha=attack_alpha)
+        return with_evidence(found, self.judge or _shipped_filter, top_k=k, attack_alpha=alpha)
 
     def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
         """Propose or quarantine the responsible passages, best first; once is as good as twice.
@@ -149,9 +147,9 @@ class EventAttributor:
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, place, marked=key in marked)
-            shown = self.retrieve is not None or (
-                self.seen is not None and bool(self.seen.has_passed(passage.text, event.tenant))
-            )
+            shown = True if self.retrieve is not None else None
+            if not shown and self.seen is not None:
+                shown = self.seen.has_passed(passage.text, event.tenant)
             if lacks is None:
                 lacks = readings.doubt(passage.text, beside, known=shown)
             if lacks is None and (

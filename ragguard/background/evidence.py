@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from typing import TypeVar
 
 import numpy as np
@@ -93,18 +93,18 @@ def with_evidence(
     scope = [*[score.passage for score in found.scores], *found.responsible]
     keys = content_keys([passage.text for passage in scope])
     known, accused = keys[: len(found.scores)], keys[len(found.scores) :]
-    places = [at for at, key in enumerate(keys) if at < len(known) or key not in known]
-    scope, keys = [scope[at] for at in places], [keys[at] for at in places]
+    each = [at < len(known) or key not in known for at, key in enumerate(keys)]
+    scope, keys = list(compress(scope, each)), list(compress(keys, each))
     blamed = np.isin(keys, accused)
     support = _support(found, scope)
     p_values = _marks(judge(), found.query, scope, blamed, top_k)
     marked = p_values <= attack_alpha
     leads = explains(support[marked]) or np.array_equal(marked, blamed)  # all do, as was found
     holds = leads and not explains(support[~blamed][:top_k])
-    stating = [scope[i] for i in np.flatnonzero((support >= SUFFICIENT_SUPPORT) & ~marked)]
-    asking = any(asks_or_orders(found.query, scope[i].text) for i in np.flatnonzero(marked))
+    stating = list(compress(scope, (support >= SUFFICIENT_SUPPORT) & ~marked))
+    asking = any(asks_or_orders(found.query, one.text) for one in compress(scope, marked))
     suspects = marked if asking else blamed  # those without that mark may be planted beside
-    others = independent(stating, [scope[i] for i in np.flatnonzero(suspects)])
+    others = independent(stating, list(compress(scope, suspects)))
     details = {
         **found.details,
         "counterfactual": bool(holds),
@@ -133,12 +133,11 @@ def _marks(
 ) -> NDArray[np.float64]:
     """Return the p-values, 1 for everybody who is not accused; the set is what would be read."""
     read = blamed | (np.arange(len(scope)) < k)
-    order = [*np.flatnonzero(read), *np.flatnonzero(~read)]
-    beside = [scope[i].text for i in np.flatnonzero(~blamed).tolist()]
-    some, count = [scope[i] for i in order], int(read.sum())
+    first = [*compress(scope, read), *compress(scope, ~read)]
+    beside = [one.text for one in compress(scope, ~blamed)]
     found = np.ones(len(scope))
     try:
-        found[order[:count]] = mark_p_values(judge, query, some, count, beside=beside)
+        found[read] = mark_p_values(judge, query, first, int(read.sum()), beside=beside)
     except Exception as error:  # a text that cannot be read must not stop the event
         logger.warning("no marks of an attack can be looked for, a person must: %s", error)
     found[~blamed] = 1.0
@@ -229,16 +228,17 @@ class Readings:
         self.keys = _remembered(content_keys)
         self._marks = _remembered(lambda texts: [marks for _, marks in readings(texts)])
 
-    def doubt(self, text: str, beside: Sequence[str], *, known: bool) -> str | None:
+    def doubt(self, text: str, beside: Sequence[str], *, known: bool | None) -> str | None:
         """Return why a text's marks may be the doing of whoever reports, or None.
 
-        `known` is whether `beside` was found in a knowledge base, or the text was let through.
+        `known` is whether `beside` was found in a knowledge base, or the text was let through; None
+        where nobody can tell.
         """
-        same, tenant = [*beside], self._event.tenant
+        if known is False:
+            return "this guard has not let it through, so no answer can rest on it"
+        same = [*beside]
         if self._seen is not None:
-            if not known and self._seen.has_passed(text, tenant) is False:
-                return "this guard has not let it through, so no answer can rest on it"
-            same += self._seen.of_same_letters(text, tenant)
+            same += self._seen.of_same_letters(text, self._event.tenant)
         key, *keys = self.keys([text, *same])
         others = {one for one, its in zip(same, keys, strict=True) if one != text and its == key}
         if not known:  # then a page of the same words may be written in any way

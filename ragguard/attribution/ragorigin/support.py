@@ -140,7 +140,7 @@ class SupportMeter:
         """
         texts = [passage.text for passage in passages]
         support = self.support(texts)
-        stating = [text for text, value in zip(texts, support, strict=True) if value >= MIN_SUPPORT]
+        stating = list(compress(texts, support >= MIN_SUPPORT))
         if len(stating) < _AGREEING and not self.written_for(stating):
             return False
         return explains_response(support, MARGIN_UNTESTABLE if self.refused else standing)
@@ -156,8 +156,11 @@ class SupportMeter:
         missing = [text for text in wanted if text not in self._rows]
         if missing:
             name = type(self._proxy).__name__
+            new = [text for text in missing if text not in self._as_read]
             with foreign(name, ProxyError):
-                found = self._proxy.score(self._read(missing), self._query, self.claim)
+                self._as_read |= zip(new, spelled(self.claim, new), strict=True)
+                contexts = [self._as_read[text] for text in missing]
+                found = self._proxy.score(contexts, self._query, self.claim)
             with suppress(AttributeError, TypeError, ValueError):
                 columns = found.semantic_correlation, found.generation_influence
                 rows = np.stack([np.asarray(one, np.float64) for one in columns], axis=1)
@@ -190,7 +193,7 @@ class SupportMeter:
     def _measured(self, texts: Sequence[str]) -> NDArray[np.float64]:
         gain = self.gains(texts)
         # Most texts of a scope gain nothing, and what of the question they cover does not matter.
-        gained = self._read(list(compress(texts, gain > 0.0)))
+        gained = [self._as_read[text] for text in compress(texts, gain > 0.0)]
         covered = np.zeros(len(texts))
         covered[gain > 0.0] = statement_coverage(self._query, self.claim, gained)
         covered = np.maximum(covered, self.least_coverage)
@@ -206,11 +209,6 @@ class SupportMeter:
         if self.refused:
             support = np.maximum(support, refusal_support(self._query, texts))
         return support
-
-    def _read(self, texts: Sequence[str]) -> list[str]:
-        if new := [text for text in texts if text not in self._as_read]:
-            self._as_read |= zip(new, spelled(self.claim, new), strict=True)
-        return [self._as_read[text] for text in texts]
 
     def carried(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return how far each text holds the question, float64 array of shape (len(texts),).

@@ -141,27 +141,24 @@ def atomic_claims(query: str, text: str) -> dict[str, float]:
     words = frozenset(stems(query))
     question = Question(words, ())
     said = [one for line in text.split("\n") for one in sentences(line) if one.strip()]
+    read = list(map(set, stems_of(said)))
+    shares = list(map(question.share, read))
     found: dict[str, float] = {}
-    shares = [question.share(set(repeated)) for repeated in stems_of(said)]
-    for sentence, share in zip(said, shares, strict=True):
+    for sentence, its, share in zip(said, read, shares, strict=True):
         phrases = list(_phrases(sentence, words, choice=choice))
         repeated = max(share, _LAST * (sentence is said[-1]))
-        if len(phrases) == 1 and _says_alone(sentence, phrases[0][0], words):
+        # One that says a phrase and nothing else.
+        if len(phrases) == 1 and its <= words.union(COMMON_STEMS, stems(phrases[0][0])):
             repeated = max(repeated, *shares)
         for phrase, kind in phrases:
             found[phrase] = max(found.get(phrase, 0.0), kind * (1.0 + repeated) / 2.0)
     return dict(sorted(found.items(), key=lambda claimed: -claimed[1]))
 
 
-def _says_alone(sentence: str, phrase: str, asked: Set[str]) -> bool:
-    """Return True if a sentence says a phrase and nothing else."""
-    return set(stems(sentence)) <= asked | COMMON_STEMS | STOP_STEMS | set(stems(phrase))
-
-
 def _phrases(sentence: str, asked: Set[str], *, choice: bool) -> Iterator[tuple[str, float]]:
     """Yield the claims of a sentence, each with its kind."""
     pieces = sentence.split()
-    words = [set(stems(piece)) for piece in pieces]
+    words = list(map(set, stems_of(pieces)))
     first = next((at for at, found in enumerate(words) if found), 0)
     named = [any(c.isupper() or c.isdigit() for c in piece) for piece in pieces]
     # What a number counts or a name possesses, as in `claim`.
