@@ -162,7 +162,9 @@ def _change(
 
 
 def _require_store(store: object) -> None:
-    require_method("store (of a guard it is guard.store)", store, "set_quarantine_status(key, status)")
+    require_method(
+        "store (of a guard it is guard.store)", store, "set_quarantine_status(key, status)"
+    )
 
 
 def restore(

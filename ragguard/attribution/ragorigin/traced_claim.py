@@ -138,8 +138,8 @@ def atomic_claims(query: str, text: str) -> dict[str, float]:
     choice = "or" in asked
     if asked[:1] and asked[0] in ASKING_VERBS and not choice:
         return {decided[0]: 1.0 for decided in [_DECIDED.search(text)] if decided}
-    words = frozenset(stems(query))
-    question = Question(words, ())
+    question = Question(stems(query), ())  # in order: sums of floats depend on it
+    words = question.words
     said = [one for line in text.split("\n") for one in sentences(line) if one.strip()]
     read = list(map(set, stems_of(said)))
     shares = list(map(question.share, read))
