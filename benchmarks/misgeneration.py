@@ -137,8 +137,7 @@ class Outcomes:
         """Add what was found in one event to the row of these columns."""
         n = outcome(event, found)
         stating = {text for text in event.poison if says(text, event.wrong)}
-        ranked = sorted(found.scores, key=lambda score: -score.responsibility)
-        shown = [score.passage.text in event.poison for score in ranked]
+        shown = [passage.text in event.poison for passage in found.ranked]
         counts = {
             **n,
             "accuracy": (n["found"] + n["spared"]) / max(1, sum(n.values())),

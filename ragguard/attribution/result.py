@@ -98,6 +98,15 @@ class Attribution:
         return cls(query, response, method, blamed, scores, len(scores), *finding, details=details)
 
     @property
+    def ranked(self) -> list[Passage]:
+        """The passages in scope, the most responsible first: in this order a person looks at them.
+
+        Of passages equally responsible the better ranked is first.
+        """
+        order = sorted(self.scores, key=lambda score: -score.responsibility)
+        return [score.passage for score in order]
+
+    @property
     def accused(self) -> list[Passage]:
         """The responsible passages, or, where the cause is disputed, those that others defend."""
         return self.responsible or [one.passage for one in self.scores if one.responsible]

@@ -124,6 +124,17 @@ def test_the_most_responsible_come_first():
     assert [one.id for one in by_hand.to_look_at(event, unclear(*many))] == ["8", "7", "6"]
 
 
+def test_an_attribution_ranks_its_scope_by_responsibility_and_then_by_the_search():
+    assert unclear(HONEST, LONG, PLANTED).ranked == [PLANTED, LONG, HONEST]
+    alike = Attribution.of(
+        *(QUERY, RESPONSE, "ragorigin", [HONEST, LONG, PLANTED]),
+        *([[1.0, 0.0, 1.0]] * 4, [False] * 3),
+        ("unclear", "nobody states it"),
+        {},
+    )
+    assert alike.ranked == [HONEST, PLANTED, LONG]
+
+
 def test_without_an_attribution_what_the_generator_saw_can_be_held():
     event = Event("e1", QUERY, RESPONSE, passages=(HONEST, PLANTED))
     assert by_hand.candidates(event, None) == [HONEST, PLANTED]
