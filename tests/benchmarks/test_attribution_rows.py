@@ -39,6 +39,17 @@ def test_events_are_counted_stratum_by_stratum():
     assert (row["events"], row["fnr"], row["fpr"]) == (2, 0.5, 0.0)
 
 
+def test_where_a_planted_text_stands_is_counted_of_the_events_that_do_not_find_it():
+    outcomes, planted = Outcomes(), Event("q", "a", (), frozenset({"lie a"}))
+    for lie, others in ((3.0, ()), (2.0, (5.0, 4.0)), (1.0, (5.0, 4.0, 3.0)), (9.0, ())):
+        found = lie == 9.0
+        scope = [("lie a", lie), *((f"page {said}", said) for said in others)]
+        scores = [PassageScore(Passage(t), 0.0, 0.0, 0.0, rs, found) for t, rs in scope]
+        outcomes.add(planted, Attribution("q", "a", "m", [], scores, len(scores), "unclear", ""))
+    (row,) = outcomes.rows()
+    assert (row["events"], row["open"], row["open_first"], row["open_in_three"]) == (4, 3, 1, 2)
+
+
 def test_the_summary_is_a_mean_over_datasets_of_means_over_kinds():
     of = {"data": "public", "method": "ragorigin", "response": "short"}
     common = {**of, "form": "plain", "events": 2}

@@ -18,7 +18,7 @@ OWN = {"dataset": "skerrin", "data": "own"}
 OURS = {"form": "plain", "response": "short", "method": "ragorigin"}
 WORDY = {**OURS, "response": "sentence"}
 CLEAN = {"response": "short", "method": "ragorigin"}
-SINGLE = {"form": "plain", "causes": {"poisoning": 3, "model": 0, "unclear": 1}}
+SINGLE = {"form": "plain", "open": 2, "open_first": 1, "open_in_three": 2}
 ATTRIBUTION = {
     "poisoned": [
         {**NQ, "kind": "gpt4", **OURS, **measures(0.9, 0.1, 0.2, 10)},
@@ -58,7 +58,7 @@ def test_wrong_answers():
 
 def test_one_planted_text_is_counted_and_its_measures_are_means_over_datasets():
     found = table({"attribution": ATTRIBUTION}, "Attribution: one planted text")
-    assert found.rows == (("public", "plain", "10", "6 (60.0 %)", "2", "0.850", "0.200"),)
+    assert found.rows == (("public", "plain", "10", "6 (60.0 %)", "4", "2", "4", "0.850", "0.200"),)
 
 
 def test_the_time_of_an_event():
