@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from ragguard.inline.class_bigram import class_bigram
-from ragguard.text import STOP_WORDS, has_function_words, tokens
+from ragguard.text import STOP_WORDS, has_function_words, split_words, tokens
 from ragguard.text.ngrams import words_meant
 
 INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
@@ -84,7 +84,6 @@ _LONGEST_QUESTION = 30  # words without a mark; a longer text may hold any word 
 # or by letters anywhere where no spaces part words.
 _FILE = resources.files("ragguard.inline") / "interrogatives.json"
 _OTHERS = json.loads(_FILE.read_text(encoding="utf-8"))
-_WORD = re.compile(r"[^\W_]+")
 _WRITTEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _ELSEWHERE = frozenset(" ".join(_OTHERS["words"].values()).casefold().split())
 _IN_LATIN = frozenset(" ".join(_OTHERS["latin"].values()).casefold().split())
@@ -204,7 +203,7 @@ def _tells_elsewhere(text: str, words: Sequence[str]) -> bool:
     parted = any(not begins.islower() for begins in _PARTED.findall(text))
     if not (_CLOSED.search(text) or parted or length > _LONGEST_QUESTION):
         return False
-    shown, written = text.strip(), _WORD.findall(text.casefold())
+    shown, written = text.strip(), split_words(text.casefold())
     edges = f"{shown[:_EDGE_LETTERS]}\n{shown[-_EDGE_LETTERS:]}"
     return _ELSEWHERE.isdisjoint([*written[:_EDGE], *written[-_EDGE:]]) and not _WITHIN.search(
         edges
@@ -252,7 +251,7 @@ def asks_otherwise(text: str) -> bool:
 
 def asks_elsewhere(text: str) -> bool:
     """Return True if a text has an interrogative of another language than English."""
-    words = _WORD.findall(text.casefold())
+    words = split_words(text.casefold())
     ends = (*words[:_LATIN_EDGE], *words[-_LATIN_EDGE:])
     if len(words) >= _LEAST_LATIN and not _IN_LATIN.isdisjoint(ends) and not _is_english(text):
         return True

@@ -21,7 +21,7 @@ from ragguard.inline.query_form import (
     is_to_complete,
 )
 from ragguard.inline.tokens import ENDS, LABELS, TokenizedPassage, TokenizedQuery, leading_label
-from ragguard.text import STOP_WORDS, tokens
+from ragguard.text import STOP_WORDS, WORD, tokens
 from ragguard.text.lines import list_mark, unwrapped
 
 _WHOLE = 0.9
@@ -36,7 +36,6 @@ _BOUNDARY_HELD = (0.7, 1.0)
 _BOUNDARY_REST = (0.0, 0.3)
 _ANSWER = 0.3  # of the words with which a sentence begins that answers
 _BREAK = re.compile(r"[.:;?!\n]")
-_WORD = re.compile(r"[^\W_]+")
 _POINT = re.compile(r" (?:that|this|which) (?:is|was|explains)$")
 _PADDED = 20  # characters for each word
 _TITLE = 3  # words, of one that stands in front of a question
@@ -272,7 +271,7 @@ def _goes_on(sentence: str, words: int) -> bool:
 
 def _place(text: str, words: int) -> int:
     """Return where what follows the first words of a text begins."""
-    starts = [word.start() for word in _WORD.finditer(text)]
+    starts = [word.start() for word in WORD.finditer(text)]
     at = bisect_left(starts, words, key=lambda start: len(tokens(text[:start])))
     return starts[at] if at < len(starts) else len(text)
 

@@ -59,7 +59,6 @@ def lettered(text: str) -> str:
     >>> lettered("r$e d!d it!")
     'rse did it!'
     """
-    for sign in _SIGNS:
-        if sign in text:
-            return _SIGN.sub(lambda found: _SIGNS[found[0]], text)
-    return text
+    if not any(map(text.__contains__, _SIGNS)):
+        return text
+    return _SIGN.sub(lambda found: _SIGNS[found[0]], text)
