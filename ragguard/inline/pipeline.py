@@ -23,7 +23,7 @@ from ragguard.inline.features.manner import shipped
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.selection import alike, companions, rejected, select
-from ragguard.inline.tokens import ENDS, tokenize_ends, tokenize_passage, tokenize_query
+from ragguard.inline.tokens import tokenize_ends, tokenize_query
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 
@@ -111,15 +111,15 @@ class ConformalFilter:
             [calibration.threshold(self._alpha * share, counted) for share in shares.tolist()]
         )
         evident = judged.suspicion >= lines
-        found = rejected(p_values) | evident
+        found = rejected(p_values)
         asked = tokenize_query(query).distinct
         evident = evident | alike(
             judged.suspicion,
-            found,
+            found | evident,
             lines,
-            lambda row: _content_words(passages[row].text) - asked,
+            lambda row: tokenize_ends(passages[row].text).once(content_words) - asked,
         )
-        joining = companions(p_values, judged.suspicion, rejected(p_values)) & ~evident
+        joining = companions(p_values, judged.suspicion, found) & ~evident
         return passed(
             attacked=True,
             p_value=p_value,
@@ -184,12 +184,6 @@ class ConformalFilter:
             undecided=[place for place in judged.undone if not flags[place]],
             failure=failure,
         )
-
-
-def _content_words(text: str) -> frozenset[str]:
-    """Return the content words of a passage, of a long one those of its ends."""
-    read = tokenize_passage(text) if len(text) <= ENDS else tokenize_ends(text)
-    return read.once(content_words)
 
 
 def _at_least(line: float, suspicion: NDArray[np.float64]) -> frozenset[int]:

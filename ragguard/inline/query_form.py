@@ -131,13 +131,13 @@ def has_question_mark(text: str) -> bool:
     return QUESTION_MARK.search(text) is not None
 
 
-def asks_by_words(words: Sequence[str]) -> bool:
-    """Return True if a word of a text asks in English, or the verb with which it begins does.
+def asking_words(words: Sequence[str]) -> frozenset[str]:
+    """Return the words that ask in English: the interrogatives, or else the verb at the beginning.
 
-    >>> asks_by_words("the keeper was who".split()), asks_by_words("wann brannte die".split())
-    (True, False)
+    >>> [*asking_words("is the keeper who lit it".split())], [*asking_words("is it lit".split())]
+    (['who'], ['is'])
     """
-    return not INTERROGATIVES.isdisjoint(words) or not OPENING.isdisjoint(words[:1])
+    return INTERROGATIVES.intersection(words) or OPENING.intersection(words[:1])
 
 
 def asks_about_clause(words: Sequence[str]) -> bool:

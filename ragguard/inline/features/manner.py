@@ -59,7 +59,7 @@ from ragguard.inline.features.prose import (
     sentence_bounds,
     sentence_tokens,
 )
-from ragguard.inline.tokens import ENDS, TokenizedPassage, tokenize_ends, tokenize_passage
+from ragguard.inline.tokens import ENDS, TokenizedPassage, tokenize_ends
 from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, both_ends
 from ragguard.text.html import strip_markdown
@@ -251,7 +251,7 @@ def manner_of(text: str, *, whole: bool = False) -> float:
 
     Of a long one the ends are read.
     """
-    read = (tokenize_passage(text) if len(text) <= ENDS else tokenize_ends(text)).written
+    read = tokenize_ends(text)
     if not read.once(is_english):
         return nan
     return shipped().whole_of(read) if whole else read.once(shipped().of)

@@ -168,12 +168,10 @@ class _Turn(NamedTuple):
     def turned(self, passage: TokenizedPassage) -> TokenizedPassage:
         """Return the passage turned there."""
         text, said = passage.shown, passage.sequence
-        return TokenizedPassage(
-            (*said[self.words :], *said[: self.words]),
-            f"{text[self.at :]}\n{text[: self.at]}",
-            passage.unread,
-            passage.oov,
-            passage.injection,
+        return replace(
+            passage,
+            sequence=(*said[self.words :], *said[: self.words]),
+            text=f"{text[self.at :]}\n{text[: self.at]}",
         )
 
     def behind(self, passage: TokenizedPassage) -> TokenizedPassage:
