@@ -66,8 +66,7 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
     signals, suspicion, expected, late = most
     if len(row_of) < k:
         places = [row_of[text] for text in texts[:k]]
-        signals, suspicion = signals[places], suspicion[places]
-        expected = None if expected is None else expected[places]
+        signals, suspicion, expected = signals[places], suspicion[places], expected[places]
     undone: dict[int, str] = {}
     if hurried or late or sum([one.unread for one in read]):
         for row, text in enumerate(texts[:k]):
@@ -119,18 +118,16 @@ class _Evidence(NamedTuple):
 
     signals: NDArray[np.float64]
     suspicion: NDArray[np.float64]
-    expected: NDArray[np.bool_] | None
+    expected: NDArray[np.bool_]
     late: frozenset[int]
 
     def or_more(self, other: _Evidence) -> _Evidence:
         """Return for each passage the evidence that makes it more suspicious."""
         more = other.suspicion > self.suspicion
-        none = np.zeros(len(more), dtype=np.bool_)
-        own, its = (none if one.expected is None else one.expected for one in (self, other))
         return _Evidence(
             np.where(more[:, np.newaxis], other.signals, self.signals),
             np.maximum(other.suspicion, self.suspicion),
-            np.where(more, its, own),
+            np.where(more, other.expected, self.expected),
             self.late | other.late,
         )
 
@@ -144,16 +141,14 @@ def _evidence(
 ) -> _Evidence:
     shown, passages = passages, without_labels(query, passages)
     signals, late = signals_in_time(query, passages, k, budget)
-    rows = repeating(signals)
-    expected = repeats_as_expected(query, passages, rows, k) if rows else None
-    if rows and shown is not passages:
-        # What all pages begin with may lead to a question: "In this article we explain who ...".
-        asked = repeats_as_expected(query, shown, rows, k, forms=ASKING)
-        expected = asked if expected is None else expected if asked is None else expected | asked
-    if whole is not None and rows:
-        # What a passage repeats far beyond a question of a query was pasted from it.
-        least = len(query.sequence) + _PASTED
-        pasted = np.zeros(k, dtype=np.bool_)
-        pasted[rows] = [longest_run(whole.sequence, passages[row])[0] >= least for row in rows]
-        expected = pasted if expected is None else expected | pasted
+    expected = np.zeros(k, dtype=np.bool_)
+    if rows := repeating(signals):
+        expected |= repeats_as_expected(query, passages, rows, k)
+        if shown is not passages:
+            # What all begin with may lead to a question: "In this article we explain who ...".
+            expected |= repeats_as_expected(query, shown, rows, k, forms=ASKING)
+        if whole is not None:
+            # What a passage repeats far beyond a question of a query was pasted from it.
+            least = len(query.sequence) + _PASTED
+            expected[rows] |= [longest_run(whole.sequence, passages[n])[0] >= least for n in rows]
     return _Evidence(signals, suspicions(signals, expected), expected, late)

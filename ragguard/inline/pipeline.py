@@ -193,13 +193,11 @@ def _at_least(line: float, suspicion: NDArray[np.float64]) -> frozenset[int]:
 def _extended(scored: Scored, below: Scored, k: int) -> Scored:
     """Return what is known of the first `k` passages, and with `below` of the others."""
     rest = {row: why for row, why in below.undone.items() if row >= k}
-    none = np.zeros(len(below.signals), dtype=np.bool_)
-    expected, others = (none if one.expected is None else one.expected for one in (scored, below))
     return replace(
         scored,
         signals=np.concatenate([scored.signals, below.signals[k:]]),
         suspicion=np.concatenate([scored.suspicion, below.suspicion[k:]]),
-        expected=np.concatenate([expected[:k], others[k:]]),
+        expected=np.concatenate([scored.expected, below.expected[k:]]),
         undone=dict(scored.undone) | rest,
         late=[*scored.late, *[row for row in below.late if row >= k]],
     )
