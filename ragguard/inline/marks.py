@@ -72,12 +72,13 @@ def mark_p_values(
     (weight,) = injection.weights.values()
     addressed = injection.bias + weight * scored.signals[:, _INJECTION]
     found = np.ones(k)
+    p_values = [calibration.p_value(nats, k) for nats in scored.suspicion.tolist()]
     if not any(tokenize_passage(text).injection for text in beside):
         for row in np.flatnonzero(scored.signals[:k, _INJECTION]).tolist():
             found[row] = calibration.p_value(float(addressed[row]), k)
     for row, passage in enumerate(passages[:k]):
         if is_written_as_planted(passage.text):
-            found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
+            found[row] = min(found[row], p_values[row])
     # One question by itself after the other: a second one must not take a heading's excuse away.
     for question in (asked, *asked.reduced):
         headings = _are_headings_usual(question, beside) and (
@@ -86,7 +87,7 @@ def mark_p_values(
         for row, passage in enumerate(passages[:k]):
             usual = headings and not scored.signals[row, _MANNER]
             if asks(question, passage.text, headings=usual):
-                found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
+                found[row] = min(found[row], p_values[row])
     return found
 
 

@@ -44,7 +44,8 @@ _EMBEDDED = re.compile(
     (?:{"|".join(sorted(INTERROGATIVES))})\b[^.!?\n]*+(?!\?)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_BEGINS = "|".join(sorted(INTERROGATIVES | ASKING_VERBS))
+_BEGIN = INTERROGATIVES | ASKING_VERBS
+_BEGINS = "|".join(sorted(_BEGIN))
 _ANNOUNCED = re.compile(  # one that is quoted, or said to be asked
     rf"""\b(?:ask(?:ed|ing|s)?(?:[ ]\w+)?[:,]|question[ ]of|wonder(?:ed|ing|s)?)[ ]
     (?:{_BEGINS})\b[^.!?\n]*+(?!\?)
@@ -172,7 +173,7 @@ def _asks(text: str, at: int, end: int) -> bool:
     before = text[max(0, at - _LABEL_CHARS) : at]
     if QUESTION_MARK.search(said) or _ASKED.search(before):
         return True
-    begins = words[0] in INTERROGATIVES | ASKING_VERBS and "to" not in words[1:2]
+    begins = words[0] in _BEGIN and "to" not in words[1:2]
     return begins and not _STATED.search(said)
 
 

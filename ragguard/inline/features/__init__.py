@@ -74,7 +74,6 @@ SIGNALS = (
 """The names of the columns of `signal_matrix`, in order."""
 
 _AT = {name: column for column, name in enumerate(SIGNALS)}
-_INJECTION = _AT["prompt_injection"]
 
 
 def signal_matrix(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
@@ -102,9 +101,7 @@ def signals_in_time(
     """
     signals = np.zeros((k, len(SIGNALS)))
     passages = list(passages)
-    injections = [passage.injection for passage in passages[:k]]
-    if any(injections):
-        signals[:, _INJECTION] = injections
+    signals[:, _AT["prompt_injection"]] = [passage.injection for passage in passages[:k]]
     if not query.sequence:
         return signals, frozenset()
     late: set[int] = set()
@@ -142,7 +139,7 @@ def signals_in_time(
             for row in rows
             if coverage[row] >= LEAST_COVERAGE
         }
-        for feature in FEATURES if matches else ():
+        for feature in FEATURES:
             for row, match in matches.items():
                 for name, value in feature(match).items():
                     if value:
@@ -159,7 +156,5 @@ def _is_bare(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
 def _rounds(lengths: Sequence[int]) -> list[list[int]]:
     """Return the rows of short passages, then that of each long one, the shortest first."""
     short = [row for row, length in enumerate(lengths) if length <= ENDS]
-    if len(short) == len(lengths):
-        return [short]
     long = sorted(set(range(len(lengths))).difference(short), key=lengths.__getitem__)
     return [rows for rows in (short, *[[row] for row in long]) if rows]

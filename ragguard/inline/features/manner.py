@@ -127,7 +127,7 @@ def buckets_of(found: list[str]) -> NDArray[np.intp]:
 
     int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
     """
-    classes = np.array(list(map(_CLASSES.__getitem__, found)), dtype=np.uint64)
+    classes = np.fromiter(map(_CLASSES.__getitem__, found), np.uint64, len(found))
     out = np.full((3, len(classes)), BUCKETS, dtype=np.intp)
     one = (classes + np.uint64(1)) * _ODD
     two = (one[:-1] ^ classes[1:]) * _ODDER

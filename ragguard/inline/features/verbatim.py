@@ -51,11 +51,6 @@ _ASKED_BEHIND = (
 _HEADING = 500  # characters; what has no break until then is a sentence
 
 
-def verbatim_signals(match: Match) -> dict[str, float]:
-    """Return the signals of the runs of the question in a passage."""
-    return runs(match) if match.share > FEW_WORDS else {}
-
-
 def quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
     """Return True if the whole question, or nearly, stands in a passage in one run."""
     return is_whole(longest_run(query.sequence, passage)[0], query)
@@ -119,8 +114,8 @@ def _prefix(query: Sequence[str], words: Sequence[str]) -> int:
     return longest if longest >= _LEAST_BOUNDARY else 0
 
 
-def runs(match: Match) -> dict[str, float]:
-    """Read what of the question stands in the passage word for word.
+def verbatim_signals(match: Match) -> dict[str, float]:
+    """Return the signals of the runs of the question in a passage.
 
     - `verbatim_question`: 1 if the whole question, or nearly, stands there in one run.
     - `verbatim_at_boundary`: 1 if that run begins the passage, a label such as "Q:" or "FAQ 3."
@@ -130,6 +125,8 @@ def runs(match: Match) -> dict[str, float]:
       ends, in words and in content words weighed by rarity, times how many of those stand outside
       them as well; less if they begin an answer.
     """
+    if match.share <= FEW_WORDS:
+        return {}
     query, passage = match.query, match.passage
     asked, said = query.sequence, passage.sequence
     length, start = longest_run(asked, passage)
@@ -146,10 +143,11 @@ def runs(match: Match) -> dict[str, float]:
         lead = leading_label(said, query.distinct)
         begins = len(before.split()) <= lead
         answer = begins and not ends and begins_answer(query, passage, lead + length)
-        answer = answer or (ends and not begins and _concludes(before, inside))
+        # It ends in its own point, which is the question: "that is why x".
+        concludes = ends and not begins and _POINT.search(before) and asks_about_clause(inside)
         signals["verbatim_question"] = 1.0
         placed = begins or ends or _is_asked_within(query, passage, before, inside)
-        signals["verbatim_at_boundary"] = _ANSWER if answer else float(placed)
+        signals["verbatim_at_boundary"] = _ANSWER if answer or concludes else float(placed)
     return signals
 
 
@@ -255,11 +253,6 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     if query.asking:
         return True
     return not is_to_complete(query.sequence) and _goes_on(text, words)
-
-
-def _concludes(before: str, inside: Sequence[str]) -> bool:
-    """Return True if a passage ends in its own point, which is the question: "that is why x"."""
-    return _POINT.search(before) is not None and asks_about_clause(inside)
 
 
 def _goes_on(sentence: str, words: int) -> bool:
