@@ -74,7 +74,7 @@ def decided(values, k=None, **options):
         signals = np.zeros((len(shown), len(SIGNALS)))
         none = np.zeros(len(shown), dtype=bool)
         score = nonconformity(shown)
-        return Scored(signals, shown, score, len(passages) > k, none, False, undone={}, late=())
+        return Scored(signals, shown, score, len(passages) > k, none, False, undone={})
 
     with patch("ragguard.inline.pipeline.gather", given):
         judge = ConformalFilter(HashedEmbedder(), **options)

@@ -30,7 +30,6 @@ class Scored:
             such a query.
         naming: Whether the query only names something.
         undone: Of the passages that were not judged, or not read whole, by their row: why.
-        late: The rows that were not judged in time.
     """
 
     signals: NDArray[np.float64]
@@ -40,7 +39,6 @@ class Scored:
     expected: NDArray[np.bool_]
     naming: bool
     undone: Mapping[int, str]
-    late: Collection[int]
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ from ragguard.text import STOP_WORDS
 
 _PASTED = 20  # words in a row, beyond those of a question
 _LEAST_ASKED = 4  # words of a part of a question that is one by itself
-_LATE = "there was time for its ends only"
+LATE = "there was time for its ends only"
+"""Why a passage was not read whole in time, as in `Scored`."""
 
 
 def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None) -> Scored:
@@ -55,9 +56,7 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
         for text in sorted(distinct, key=len):
             if len(text) > ENDS and budget.spent():
                 hurried.add(text)
-                by_text[text] = tokenize_ends(text)
-            else:
-                by_text[text] = tokenize_passage(text)
+            by_text[text] = tokenize_ends(text) if text in hurried else tokenize_passage(text)
         read = [by_text[text] for text in distinct]
     words = tokenize_query(query)
     most = _evidence(words, read, len(row_of), budget)
@@ -72,7 +71,7 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
         for row, text in enumerate(texts[:k]):
             one = row_of[text]
             if text in hurried or one in late:
-                undone[row] = _LATE
+                undone[row] = LATE
             elif read[one].unread:
                 undone[row] = f"{read[one].unread} characters in its middle were not read"
     return Scored(
@@ -83,7 +82,6 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
         expected,
         words.names,
         undone,
-        late=[row for row, why in undone.items() if why is _LATE],
     )
 
 

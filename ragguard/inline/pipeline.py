@@ -16,7 +16,7 @@ from ragguard.inline.calibration_file import default_calibration, measure_for
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
-from ragguard.inline.evidence import gather
+from ragguard.inline.evidence import LATE, gather
 from ragguard.inline.explanations import explained
 from ragguard.inline.features.concentration import content_words
 from ragguard.inline.features.manner import shipped
@@ -169,9 +169,10 @@ class ConformalFilter:
     ) -> Decision:
         if judged is None:
             return Decision(gated.attacked, gated.p_value, flags, list)
-        if failure is None and judged.late:
+        late = [*judged.undone.values()].count(LATE)
+        if failure is None and late:
             failure = JudgingError(
-                f"of {len(judged.late)} of {len(gated.passages)} passages there was time to read "
+                f"of {late} of {len(gated.passages)} passages there was time to read "
                 "the ends only; raise max_ms, or give shorter or fewer passages"
             )
         return Decision(
@@ -199,5 +200,4 @@ def _extended(scored: Scored, below: Scored, k: int) -> Scored:
         suspicion=np.concatenate([scored.suspicion, below.suspicion[k:]]),
         expected=np.concatenate([scored.expected, below.expected[k:]]),
         undone=dict(scored.undone) | rest,
-        late=[*scored.late, *[row for row in below.late if row >= k]],
     )

@@ -14,7 +14,6 @@ LINE_WORDS = 20
 
 _CHARS = 300  # in which such lines end
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
-_FROM_FIRST_WORD = re.compile(r"\w.*", re.DOTALL)
 _SAID = re.compile(r"[.!?]\W*$")  # a sentence ends
 _WRAP = re.compile(r"\n(?=([^\W\d_]))")
 _LIST_MARK = re.compile(
@@ -67,10 +66,7 @@ def last_lines(text: str) -> str:
     >>> last_lines("Each has a wick.\nSource: manual\nPage 3\n")
     '\nSource: manual\nPage 3\n'
     """
-    end = text[-_CHARS:]
-    said = _FROM_FIRST_WORD.search(end)
-    lines = end[said.start() if said else len(end) :].split("\n")[1:]
-    return "".join([f"\n{line}" for line in list(takewhile(_is_short, lines[::-1]))[::-1]])
+    return first_lines(text[: -_CHARS - 1 : -1])[::-1]  # read backwards
 
 
 def body(text: str) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from math import ceil
@@ -133,9 +133,17 @@ def _is_outside(query: TokenizedQuery, said: Sequence[str], turn: _Turn) -> bool
 
 def _starts(passage: TokenizedPassage) -> list[_Turn]:
     """Return the turns to the first words of a passage, of a line at most."""
+    starts = [word.start() for word in _BEGINS.finditer(passage.shown[:_CHARS])]
+    return _turns_to(passage, starts[: LINE_WORDS + 1])
+
+
+def _turns_to(passage: TokenizedPassage, places: Iterable[int]) -> list[_Turn]:
+    """Return the turns to places in a passage, as far as the words in front stand there by number.
+
+    Of a very long text not all words are read, and others may be joined across a line.
+    """
     text, said = passage.shown, passage.sequence
-    starts = [word.start() for word in _BEGINS.finditer(text[:_CHARS])][: LINE_WORDS + 1]
-    before = [(at, tuple(ngrams(tokens(text[:at])))) for at in starts]
+    before = [(at, tuple(ngrams(tokens(text[:at])))) for at in places]
     return [
         _Turn(at, len(own))
         for at, own in before
@@ -168,42 +176,28 @@ class _Turn(NamedTuple):
     def turned(self, passage: TokenizedPassage) -> TokenizedPassage:
         """Return the passage turned there."""
         text, said = passage.shown, passage.sequence
-        return replace(
-            passage,
-            sequence=(*said[self.words :], *said[: self.words]),
-            text=f"{text[self.at :]}\n{text[: self.at]}",
-        )
+        turned = (*said[self.words :], *said[: self.words])
+        return replace(passage, sequence=turned, text=f"{text[self.at :]}\n{text[: self.at]}")
 
     def behind(self, passage: TokenizedPassage) -> TokenizedPassage:
         """Return the passage without what stands in front."""
-        return replace(
-            passage,
-            sequence=passage.sequence[self.words :],
-            text=passage.shown[self.at :],
-        )
+        said, text = passage.sequence[self.words :], passage.shown[self.at :]
+        return replace(passage, sequence=said, text=text)
 
 
 def _turns(passage: TokenizedPassage) -> tuple[list[_Turn], list[_Turn]]:
     """Return the turns to what stands behind the first short parts, and before the last ones."""
-    text = passage.shown
+    text, said = passage.shown, passage.sequence
     if "\n" not in text:
         return [], []
-    said, size = passage.sequence, len(passage.sequence)
-
-    def fitting(turns: Iterator[_Turn]) -> list[_Turn]:
-        # Of a very long text not all words are read, and others may be joined across a line.
-        return [turn for turn in dict.fromkeys(turns) if 0 < turn.words < size]
-
-    def words(part: str) -> tuple[str, ...]:
-        return tuple(ngrams(tokens(part)))
-
-    before = [(end, words(text[:end])) for end in _short_parts(text[:_CHARS])]
+    front = [turn for turn in _turns_to(passage, _short_parts(text[:_CHARS])) if turn.words]
     starts = [len(text) - end for end in _short_parts(text[: -_CHARS - 1 : -1])]
-    behind = [(at, words(text[at:])) for at in starts]
-    return (
-        fitting(_Turn(at, len(own)) for at, own in before if said[: len(own)] == own),
-        fitting(_Turn(at, size - len(own)) for at, own in behind if said[size - len(own) :] == own),
-    )
+    behind = [(at, tuple(ngrams(tokens(text[at:])))) for at in starts]
+    return front, [
+        _Turn(at, len(said) - len(own))
+        for at, own in behind
+        if 0 < len(own) < len(said) and said[-len(own) :] == own
+    ]
 
 
 def _short_parts(text: str) -> Iterator[int]:
