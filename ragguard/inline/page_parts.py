@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice, pairwise
 
-from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
+from ragguard.inline.query_form import ASKING_VERBS, BEGINNINGS, INTERROGATIVES, QUESTION_MARK
 from ragguard.text import STOP_WORDS, both_ends, tokens
 from ragguard.text.lines import LINE_WORDS, first_lines
 
@@ -44,8 +44,7 @@ _EMBEDDED = re.compile(
     (?:{"|".join(sorted(INTERROGATIVES))})\b[^.!?\n]*+(?!\?)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_BEGIN = INTERROGATIVES | ASKING_VERBS
-_BEGINS = "|".join(sorted(_BEGIN))
+_BEGINS = "|".join(sorted(BEGINNINGS))
 _ANNOUNCED = re.compile(  # one that is quoted, or said to be asked
     rf"""\b(?:ask(?:ed|ing|s)?(?:[ ]\w+)?[:,]|question[ ]of|wonder(?:ed|ing|s)?)[ ]
     (?:{_BEGINS})\b[^.!?\n]*+(?!\?)
@@ -173,7 +172,7 @@ def _asks(text: str, at: int, end: int) -> bool:
     before = text[max(0, at - _LABEL_CHARS) : at]
     if QUESTION_MARK.search(said) or _ASKED.search(before):
         return True
-    begins = words[0] in _BEGIN and "to" not in words[1:2]
+    begins = words[0] in BEGINNINGS and "to" not in words[1:2]
     return begins and not _STATED.search(said)
 
 

@@ -26,6 +26,9 @@ CLAUSES = frozenset("when where who".split())
 ASKING_VERBS = frozenset("are can could did do does had has have is should was were would".split())
 """The verbs that a question without such a word begins with."""
 
+BEGINNINGS = INTERROGATIVES | ASKING_VERBS
+"""All of these."""
+
 TELLING = frozenset(
     """a an another each every he her his i it its my one our she some such that the their there
     these they this those we you your""".split()

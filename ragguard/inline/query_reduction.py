@@ -18,6 +18,7 @@ from ragguard.inline.query_form import (
     ASKERS,
     ASKING_VERBS,
     BEFORE,
+    BEGINNINGS,
     CLAUSES,
     INTERROGATIVES,
     REQUESTING,
@@ -65,7 +66,7 @@ _AFTER_MARK = " \n\"')]\u201d\u2019"
 _THANKS = re.compile(
     r"\b(?:please|(?:thanks|thank you)(?: in advance| so much| very much)?)\W*$", re.IGNORECASE
 )
-_ASKS_AT_ONCE = "|".join(sorted(INTERROGATIVES | ASKING_VERBS | REQUESTING))
+_ASKS_AT_ONCE = "|".join(sorted(BEGINNINGS | REQUESTING))
 # A full stop behind three letters may be that of "Mrs.", unless it ends a common word, or what
 # follows asks.
 _END = re.compile(
@@ -279,5 +280,5 @@ def _asks(words: list[str], said: str) -> bool:
         return not INTERROGATIVES.isdisjoint(words)  # not "could not find it"
     if begins_as_question([*words, ""]) or words[0] in ASKING_VERBS | REQUESTING:
         return True
-    asking = not (INTERROGATIVES | ASKING_VERBS).isdisjoint(words)
+    asking = not BEGINNINGS.isdisjoint(words)
     return marked and (asking or words_meant(ngrams(words)) >= _LEAST_MARKED)
