@@ -149,4 +149,4 @@ def _evidence(
             # What a passage repeats far beyond a question of a query was pasted from it.
             least = len(query.sequence) + _PASTED
             expected[rows] |= [longest_run(whole.sequence, passages[n])[0] >= least for n in rows]
-    return _Evidence(signals, suspicions(signals, expected), expected, late)
+    return _Evidence(signals, suspicions(signals, expected if rows else None), expected, late)

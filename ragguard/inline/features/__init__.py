@@ -101,7 +101,8 @@ def signals_in_time(
     """
     signals = np.zeros((k, len(SIGNALS)))
     passages = list(passages)
-    signals[:, _AT["prompt_injection"]] = [passage.injection for passage in passages[:k]]
+    for row, passage in enumerate(passages[:k]):
+        signals[row, _AT["prompt_injection"]] = passage.injection
     if not query.sequence:
         return signals, frozenset()
     late: set[int] = set()
@@ -156,5 +157,6 @@ def _is_bare(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
 def _rounds(lengths: Sequence[int]) -> list[list[int]]:
     """Return the rows of short passages, then that of each long one, the shortest first."""
     short = [row for row, length in enumerate(lengths) if length <= ENDS]
-    long = sorted(set(range(len(lengths))).difference(short), key=lengths.__getitem__)
-    return [rows for rows in (short, *[[row] for row in long]) if rows]
+    long = [row for row, length in enumerate(lengths) if length > ENDS]
+    each = [[row] for row in sorted(long, key=lengths.__getitem__)]
+    return [short, *each] if short else each
