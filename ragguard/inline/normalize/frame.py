@@ -32,11 +32,10 @@ from ragguard.inline.tokens import (
     leading_label,
 )
 from ragguard.text import STOP_WORDS, tokens
-from ragguard.text.lines import LINE_WORDS
+from ragguard.text.lines import LINE_WORDS, LINES_CHARS
 from ragguard.text.ngrams import ngrams
 
 _LEAST = 3 / 4  # of the question's distinct words
-_CHARS = 300  # in which such lines end
 _SHARE, _OTHERS = 3 / 4, 2  # of the others begin with it too, and so many at least
 _SAID = re.compile(r"[.!?]\W*\s")  # a sentence ends
 _WORD, _BEGINS, _DIGIT = re.compile(r"\w"), re.compile(r"\b\w"), re.compile(r"\d")
@@ -133,12 +132,12 @@ def _is_outside(query: TokenizedQuery, said: Sequence[str], turn: _Turn) -> bool
 
 def _starts(passage: TokenizedPassage) -> list[_Turn]:
     """Return the turns to the first words of a passage, of a line at most."""
-    starts = [word.start() for word in _BEGINS.finditer(passage.shown[:_CHARS])]
+    starts = [word.start() for word in _BEGINS.finditer(passage.shown[:LINES_CHARS])]
     return _turns_to(passage, starts[: LINE_WORDS + 1])
 
 
 def _turns_to(passage: TokenizedPassage, places: Iterable[int]) -> list[_Turn]:
-    """Return the turns to places in a passage, as far as the words in front stand there by number.
+    """Return the turns to places in a passage, where what is in front of one is its first words.
 
     Of a very long text not all words are read, and others may be joined across a line.
     """
@@ -190,8 +189,8 @@ def _turns(passage: TokenizedPassage) -> tuple[list[_Turn], list[_Turn]]:
     text, said = passage.shown, passage.sequence
     if "\n" not in text:
         return [], []
-    front = [turn for turn in _turns_to(passage, _short_parts(text[:_CHARS])) if turn.words]
-    starts = [len(text) - end for end in _short_parts(text[: -_CHARS - 1 : -1])]
+    front = [turn for turn in _turns_to(passage, _short_parts(text[:LINES_CHARS])) if turn.words]
+    starts = [len(text) - end for end in _short_parts(text[: -LINES_CHARS - 1 : -1])]
     behind = [(at, tuple(ngrams(tokens(text[at:])))) for at in starts]
     return front, [
         _Turn(at, len(said) - len(own))
