@@ -102,7 +102,8 @@ def signals_in_time(
     signals = np.zeros((k, len(SIGNALS)))
     passages = list(passages)
     for row, passage in enumerate(passages[:k]):
-        signals[row, _AT["prompt_injection"]] = passage.injection
+        if passage.injection:
+            signals[row, _AT["prompt_injection"]] = passage.injection
     if not query.sequence:
         return signals, frozenset()
     late: set[int] = set()
