@@ -176,7 +176,8 @@ class Scored:
         self.expected: Bools | None = None
         if rows := repeating(self._signals):
             asked, words = tokenize_query(found.question), _read(found, k, below)
-            self.expected = repeats_as_expected(asked, words, rows, len(self._signals))
+            expected = repeats_as_expected(asked, words, rows, len(self._signals))
+            self.expected = expected if expected.any() else None
 
     def fires(self, expected: Bools | None = None, nats: float = EXPECTED) -> tuple[bool, bool]:
         """Return whether any passage reaches the line, and whether a planted or right one does."""

@@ -52,7 +52,7 @@ def tokenize(text: str) -> list[str]:
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
     """Return the words of each text, as `tokenize` finds them."""
-    return [_WORD.findall(folded) for folded in list(map(fold, texts))]
+    return list(map(tokenize, texts))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -72,7 +72,9 @@ def decided(values, k=None, **options):
     def given(query, passages, k, budget=None):
         shown = np.asarray(values, dtype=float)[:k]
         signals = np.zeros((len(shown), len(SIGNALS)))
-        return Scored(signals, shown, nonconformity(shown), len(passages) > k)
+        none = np.zeros(len(shown), dtype=bool)
+        score = nonconformity(shown)
+        return Scored(signals, shown, score, len(passages) > k, none, False, undone={})
 
     with patch("ragguard.inline.pipeline.gather", given):
         judge = ConformalFilter(HashedEmbedder(), **options)

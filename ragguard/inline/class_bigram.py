@@ -26,7 +26,6 @@ SHAPES = 7
 OTHER_SCRIPT = 2
 """The shape of words with other letters than English ones, of which the model knows nothing."""
 
-
 SHORTEST = 4
 """Letters of an out-of-vocabulary word at least; shorter ones are all alike."""
 
@@ -91,7 +90,8 @@ def class_bigram() -> ClassBigram:
 
 def oov_words(words: frozenset[str]) -> frozenset[str]:
     """Return the words of 4 to 32 letters that the language model does not list, but no numbers."""
-    unlisted = words - class_bigram().listed
     return frozenset(
-        [word for word in unlisted if SHORTEST <= len(word) <= LONGEST and not word.isdigit()]
+        word
+        for word in words - class_bigram().listed
+        if SHORTEST <= len(word) <= LONGEST and not word.isdigit()
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -27,20 +27,18 @@ class Scored:
         score: Of the set.
         with_reference: True if passages below the judged ones were given.
         expected: bool array of shape (k,): passages that repeat no more than honest ones do for
-            such a query; None if none does.
+            such a query.
         naming: Whether the query only names something.
         undone: Of the passages that were not judged, or not read whole, by their row: why.
-        late: The rows that were not judged in time.
     """
 
     signals: NDArray[np.float64]
     suspicion: NDArray[np.float64]
     score: float
-    with_reference: bool = False
-    expected: NDArray[np.bool_] | None = None
-    naming: bool = False
-    undone: Mapping[int, str] = field(default_factory=dict)
-    late: Collection[int] = ()
+    with_reference: bool
+    expected: NDArray[np.bool_]
+    naming: bool
+    undone: Mapping[int, str]
 
 
 @dataclass(frozen=True)

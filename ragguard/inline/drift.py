@@ -24,8 +24,6 @@ logger = logging.getLogger(__name__)
 SIGNIFICANCE = 0.001
 """The share of comparisons that cry drift although nothing has changed, at most."""
 
-_WINDOW = 500
-
 
 @dataclass(frozen=True)
 class Drift:
@@ -104,7 +102,7 @@ class DriftWatch:
     Windows do not overlap. Not safe to share between threads.
     """
 
-    def __init__(self, alpha: float, *, window: int = _WINDOW) -> None:
+    def __init__(self, alpha: float, *, window: int = 500) -> None:
         self._alpha = alpha
         self._window = window
         self._queries: Counter[int] = Counter()

@@ -34,7 +34,8 @@ from ragguard.text import STOP_WORDS
 
 _PASTED = 20  # words in a row, beyond those of a question
 _LEAST_ASKED = 4  # words of a part of a question that is one by itself
-_LATE = "there was time for its ends only"
+LATE = "there was time for its ends only"
+"""Why a passage was not read whole in time, as in `Scored`."""
 
 
 def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None) -> Scored:
@@ -55,9 +56,7 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
         for text in sorted(distinct, key=len):
             if len(text) > ENDS and budget.spent():
                 hurried.add(text)
-                by_text[text] = tokenize_ends(text)
-            else:
-                by_text[text] = tokenize_passage(text)
+            by_text[text] = tokenize_ends(text) if text in hurried else tokenize_passage(text)
         read = [by_text[text] for text in distinct]
     words = tokenize_query(query)
     most = _evidence(words, read, len(row_of), budget)
@@ -66,14 +65,13 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
     signals, suspicion, expected, late = most
     if len(row_of) < k:
         places = [row_of[text] for text in texts[:k]]
-        signals, suspicion = signals[places], suspicion[places]
-        expected = None if expected is None else expected[places]
+        signals, suspicion, expected = signals[places], suspicion[places], expected[places]
     undone: dict[int, str] = {}
     if hurried or late or sum([one.unread for one in read]):
         for row, text in enumerate(texts[:k]):
             one = row_of[text]
             if text in hurried or one in late:
-                undone[row] = _LATE
+                undone[row] = LATE
             elif read[one].unread:
                 undone[row] = f"{read[one].unread} characters in its middle were not read"
     return Scored(
@@ -84,7 +82,6 @@ def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | Non
         expected,
         words.names,
         undone,
-        late=[row for row, why in undone.items() if why is _LATE],
     )
 
 
@@ -119,18 +116,16 @@ class _Evidence(NamedTuple):
 
     signals: NDArray[np.float64]
     suspicion: NDArray[np.float64]
-    expected: NDArray[np.bool_] | None
+    expected: NDArray[np.bool_]
     late: frozenset[int]
 
     def or_more(self, other: _Evidence) -> _Evidence:
         """Return for each passage the evidence that makes it more suspicious."""
         more = other.suspicion > self.suspicion
-        none = np.zeros(len(more), dtype=np.bool_)
-        own, its = (none if one.expected is None else one.expected for one in (self, other))
         return _Evidence(
             np.where(more[:, np.newaxis], other.signals, self.signals),
             np.maximum(other.suspicion, self.suspicion),
-            np.where(more, its, own),
+            np.where(more, other.expected, self.expected),
             self.late | other.late,
         )
 
@@ -144,16 +139,14 @@ def _evidence(
 ) -> _Evidence:
     shown, passages = passages, without_labels(query, passages)
     signals, late = signals_in_time(query, passages, k, budget)
-    rows = repeating(signals)
-    expected = repeats_as_expected(query, passages, rows, k) if rows else None
-    if rows and shown is not passages:
-        # What all pages begin with may lead to a question: "In this article we explain who ...".
-        asked = repeats_as_expected(query, shown, rows, k, forms=ASKING)
-        expected = asked if expected is None else expected if asked is None else expected | asked
-    if whole is not None and rows:
-        # What a passage repeats far beyond a question of a query was pasted from it.
-        least = len(query.sequence) + _PASTED
-        pasted = np.zeros(k, dtype=np.bool_)
-        pasted[rows] = [longest_run(whole.sequence, passages[row])[0] >= least for row in rows]
-        expected = pasted if expected is None else expected | pasted
-    return _Evidence(signals, suspicions(signals, expected), expected, late)
+    expected = np.zeros(k, dtype=np.bool_)
+    if rows := repeating(signals):
+        expected |= repeats_as_expected(query, passages, rows, k)
+        if shown is not passages:
+            # What all begin with may lead to a question: "In this article we explain who ...".
+            expected |= repeats_as_expected(query, shown, rows, k, forms=ASKING)
+        if whole is not None:
+            # What a passage repeats far beyond a question of a query was pasted from it.
+            least = len(query.sequence) + _PASTED
+            expected[rows] |= [longest_run(whole.sequence, passages[n])[0] >= least for n in rows]
+    return _Evidence(signals, suspicions(signals, expected if rows else None), expected, late)

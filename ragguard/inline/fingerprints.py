@@ -54,8 +54,6 @@ _HALF = WINDOW // 2  # bytes, which are read as one number
 # hashing: Knuth, The Art of Computer Programming 3, 6.4), if the first of them is 0.
 _FIRST, _BOTH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _UPPER = np.uint64(32)
-_PADDING = bytes(WINDOW)
-_ACROSS = WINDOW - 1
 _AT_ONCE = 256  # texts
 
 
@@ -98,7 +96,7 @@ def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -
     """
     known = content_letters(texts) if letters is None else letters
     read = [_shown(text, one) for text, one in zip(texts, known, strict=True)]
-    joined = b"".join([*read, _PADDING])
+    joined = b"".join([*read, bytes(WINDOW)])
     ends = list(accumulate(map(len, read)))
     windows = len(joined) - WINDOW + 1
     # Eight letters from each one on, as a number.
@@ -108,8 +106,8 @@ def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -
     hashes *= _BOTH
     kept = hashes.view(np.int64) >= 0
     for end in ends:  # what begins in the last letters of a text reaches beyond it
-        kept[max(0, end - _ACROSS) : end] = False
-    kept[-1] = False  # of the padding
+        kept[max(0, end - WINDOW + 1) : end] = False
+    kept[-1] = False  # what begins behind them all
     (places,) = kept.nonzero()
     found = hashes[places]
     found >>= _UPPER

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ from ragguard.inline.query_form import ASKING_VERBS, BEFORE, INTERROGATIVES, QUE
 from ragguard.inline.scoring import BY_HAND
 from ragguard.inline.tokens import TokenizedQuery, leading_label, tokenize_passage, tokenize_query
 from ragguard.passage import Passage
-from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
+from ragguard.text import MAX_CHARS, STOP_WORDS, WORD, split_words, tokens
 from ragguard.text.lines import body
 from ragguard.text.ngrams import ngrams
 
@@ -47,7 +46,6 @@ _CLOSING = " \t\r\n\"')\u201d\u2019"
 _MORE_CHARS = 40  # around the letters of a question: a label, signs
 _WRITTEN_SO = 1.5  # nats, of a passage as a whole
 _INJECTION, _MANNER = SIGNALS.index("prompt_injection"), SIGNALS.index("manner")
-_WORD = re.compile(r"[^\W_]+")
 _CAPITAL_WITHIN = re.compile(r"(?:(?<=[a-z] )|(?<=[a-z], ))[A-Z][^\W_]+")
 
 
@@ -74,12 +72,13 @@ def mark_p_values(
     (weight,) = injection.weights.values()
     addressed = injection.bias + weight * scored.signals[:, _INJECTION]
     found = np.ones(k)
+    p_values = [calibration.p_value(nats, k) for nats in scored.suspicion.tolist()]
     if not any(tokenize_passage(text).injection for text in beside):
         for row in np.flatnonzero(scored.signals[:k, _INJECTION]).tolist():
             found[row] = calibration.p_value(float(addressed[row]), k)
     for row, passage in enumerate(passages[:k]):
         if is_written_as_planted(passage.text):
-            found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
+            found[row] = min(found[row], p_values[row])
     # One question by itself after the other: a second one must not take a heading's excuse away.
     for question in (asked, *asked.reduced):
         headings = _are_headings_usual(question, beside) and (
@@ -88,7 +87,7 @@ def mark_p_values(
         for row, passage in enumerate(passages[:k]):
             usual = headings and not scored.signals[row, _MANNER]
             if asks(question, passage.text, headings=usual):
-                found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
+                found[row] = min(found[row], p_values[row])
     return found
 
 
@@ -173,7 +172,7 @@ def _is_typed(text: str, lead: int, length: int) -> bool:
 
     They are `length` words of a passage, behind `lead` that do not count.
     """
-    words = list(_WORD.finditer(text))[lead:]
+    words = list(WORD.finditer(text))[lead:]
     head, rest = words[:length], [word[0] for word in words[length:]]
     if len(head) < length or any(word[0] != word[0].lower() for word in head):
         return False
@@ -183,7 +182,7 @@ def _is_typed(text: str, lead: int, length: int) -> bool:
 
 def _is_title(text: str, lead: int, length: int) -> bool:
     """Return True if words have the capitals of a title, as of a film: "Who Framed Ann is ..."."""
-    words = [word[0] for word in islice(_WORD.finditer(text), lead, lead + length)]
+    words = split_words(text)[lead : lead + length]
     large = [word for word in words if word.lower() not in STOP_WORDS]
     return bool(large) and all(
         word[0].isupper() or word[0].isdigit() for word in [words[0], *large]

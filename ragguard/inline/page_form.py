@@ -112,8 +112,8 @@ def repeats_as_expected(
     rows: Sequence[int],
     k: int,
     forms: Collection[str] = _FORMS,
-) -> NDArray[np.bool_] | None:
-    """Return which passages repeat no more than honest ones do for such a query; None if none does.
+) -> NDArray[np.bool_]:
+    """Return which passages repeat no more than honest ones do for such a query.
 
     A bool array of shape (k,), of the first k passages, of which `rows` repeat something of the
     query. The first 50 of all are the company, and `forms` what is looked at.
@@ -173,7 +173,7 @@ def repeats_as_expected(
                 expected[row] |= not (
                     form.heads and asking and _quotes_beside(query, passages[row], said[row])
                 )
-    return expected if expected.any() else None
+    return expected
 
 
 class _Part(NamedTuple):

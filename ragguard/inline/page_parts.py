@@ -10,11 +10,10 @@ import re
 from collections.abc import Sequence
 from itertools import islice, pairwise
 
-from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
+from ragguard.inline.query_form import ASKING_VERBS, BEGINNINGS, INTERROGATIVES, QUESTION_MARK
 from ragguard.text import STOP_WORDS, both_ends, tokens
-from ragguard.text.lines import LINE_WORDS, first_lines
+from ragguard.text.lines import LINE_WORDS, LINES_CHARS, first_lines
 
-_CHARS = 300  # in which a heading ends
 _ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
 _QUESTION_WORDS, _START_WORDS, _TITLE_WORDS = 30, 8, 9  # at most
 _VERBS = ASKING_VERBS | frozenset("be been being may might must shall will".split())
@@ -44,7 +43,7 @@ _EMBEDDED = re.compile(
     (?:{"|".join(sorted(INTERROGATIVES))})\b[^.!?\n]*+(?!\?)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_BEGINS = "|".join(sorted(INTERROGATIVES | ASKING_VERBS))
+_BEGINS = "|".join(sorted(BEGINNINGS))
 _ANNOUNCED = re.compile(  # one that is quoted, or said to be asked
     rf"""\b(?:ask(?:ed|ing|s)?(?:[ ]\w+)?[:,]|question[ ]of|wonder(?:ed|ing|s)?)[ ]
     (?:{_BEGINS})\b[^.!?\n]*+(?!\?)
@@ -76,7 +75,7 @@ def marked(text: str) -> str:
     >>> marked("[Marrow Light] It was lit in 1874."), marked("**Marrow Light** It was lit.")
     ('[Marrow Light] ', '**Marrow Light** ')
     """
-    found = _MARKED.match(text[:_CHARS])
+    found = _MARKED.match(text[:LINES_CHARS])
     return found.group() if found else ""
 
 
@@ -103,7 +102,7 @@ def run_in_heading(text: str) -> str:
     'Marrow Light '
     """
     said, before = set[str](), "the"
-    for word in islice(_WORDS.finditer(text[:_CHARS]), _TITLE_WORDS + 1):
+    for word in islice(_WORDS.finditer(text[:LINES_CHARS]), _TITLE_WORDS + 1):
         lower = word[1].lower()
         begins = word[1][0].isupper() and lower in said | STOP_WORDS
         if begins and before not in STOP_WORDS:
@@ -121,7 +120,7 @@ def begins_with(words: Sequence[str], text: str) -> str:
     >>> begins_with(["son", "of", "a", "lamp"], "Son of a Lamp Ann Dove wrote it in 1874.")
     'Son of a Lamp '
     """
-    for word in islice(_WORDS.finditer(text[:_CHARS]), 1, _TITLE_WORDS + 1):
+    for word in islice(_WORDS.finditer(text[:LINES_CHARS]), 1, _TITLE_WORDS + 1):
         before = text[: word.start()]
         if word[1][0].isupper() and tokens(before) == [*words]:
             return before
@@ -130,7 +129,7 @@ def begins_with(words: Sequence[str], text: str) -> str:
 
 def _to_stop(text: str) -> str:
     """Return all up to the first stop; "" if nothing follows."""
-    end = _STOP.search(text[:_CHARS])
+    end = _STOP.search(text[:LINES_CHARS])
     start = text[: end.end()] if end else ""
     return start if text[len(start) :].strip() and _WORD.search(start) else ""
 
@@ -141,7 +140,7 @@ def field(text: str) -> str:
     >>> field("Title: Marrow Light; Keeper: Ann"), field('{"title": "Marrow Light", "year": 1874}')
     ('Marrow Light', 'Marrow Light')
     """
-    beginning = text[:_CHARS]
+    beginning = text[:LINES_CHARS]
     name = _FIELD.match(beginning)
     end = _FIELD_END.search(beginning, name.end()) if name else None
     said = beginning[name.end() : end.start()] if name and end else ""
@@ -172,7 +171,7 @@ def _asks(text: str, at: int, end: int) -> bool:
     before = text[max(0, at - _LABEL_CHARS) : at]
     if QUESTION_MARK.search(said) or _ASKED.search(before):
         return True
-    begins = words[0] in INTERROGATIVES | ASKING_VERBS and "to" not in words[1:2]
+    begins = words[0] in BEGINNINGS and "to" not in words[1:2]
     return begins and not _STATED.search(said)
 
 

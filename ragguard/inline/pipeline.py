@@ -16,14 +16,14 @@ from ragguard.inline.calibration_file import default_calibration, measure_for
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
-from ragguard.inline.evidence import gather
+from ragguard.inline.evidence import LATE, gather
 from ragguard.inline.explanations import explained
 from ragguard.inline.features.concentration import content_words
 from ragguard.inline.features.manner import shipped
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.selection import alike, companions, rejected, select
-from ragguard.inline.tokens import ENDS, tokenize_ends, tokenize_passage, tokenize_query
+from ragguard.inline.tokens import tokenize_ends, tokenize_query
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 
@@ -111,15 +111,15 @@ class ConformalFilter:
             [calibration.threshold(self._alpha * share, counted) for share in shares.tolist()]
         )
         evident = judged.suspicion >= lines
-        found = rejected(p_values) | evident
+        found = rejected(p_values)
         asked = tokenize_query(query).distinct
         evident = evident | alike(
             judged.suspicion,
-            found,
+            found | evident,
             lines,
-            lambda row: _content_words(passages[row].text) - asked,
+            lambda row: tokenize_ends(passages[row].text).once(content_words) - asked,
         )
-        joining = companions(p_values, judged.suspicion, rejected(p_values)) & ~evident
+        joining = companions(p_values, judged.suspicion, found) & ~evident
         return passed(
             attacked=True,
             p_value=p_value,
@@ -169,9 +169,10 @@ class ConformalFilter:
     ) -> Decision:
         if judged is None:
             return Decision(gated.attacked, gated.p_value, flags, list)
-        if failure is None and judged.late:
+        late = [*judged.undone.values()].count(LATE)
+        if failure is None and late:
             failure = JudgingError(
-                f"of {len(judged.late)} of {len(gated.passages)} passages there was time to read "
+                f"of {late} of {len(gated.passages)} passages there was time to read "
                 "the ends only; raise max_ms, or give shorter or fewer passages"
             )
         return Decision(
@@ -186,12 +187,6 @@ class ConformalFilter:
         )
 
 
-def _content_words(text: str) -> frozenset[str]:
-    """Return the content words of a passage, of a long one those of its ends."""
-    read = tokenize_passage(text) if len(text) <= ENDS else tokenize_ends(text)
-    return read.once(content_words)
-
-
 def _at_least(line: float, suspicion: NDArray[np.float64]) -> frozenset[int]:
     return frozenset(np.flatnonzero(suspicion >= line).tolist())
 
@@ -199,13 +194,10 @@ def _at_least(line: float, suspicion: NDArray[np.float64]) -> frozenset[int]:
 def _extended(scored: Scored, below: Scored, k: int) -> Scored:
     """Return what is known of the first `k` passages, and with `below` of the others."""
     rest = {row: why for row, why in below.undone.items() if row >= k}
-    none = np.zeros(len(below.signals), dtype=np.bool_)
-    expected, others = (none if one.expected is None else one.expected for one in (scored, below))
     return replace(
         scored,
         signals=np.concatenate([scored.signals, below.signals[k:]]),
         suspicion=np.concatenate([scored.suspicion, below.suspicion[k:]]),
-        expected=np.concatenate([expected[:k], others[k:]]),
+        expected=np.concatenate([scored.expected, below.expected[k:]]),
         undone=dict(scored.undone) | rest,
-        late=[*scored.late, *[row for row in below.late if row >= k]],
     )

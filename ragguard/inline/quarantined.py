@@ -48,12 +48,10 @@ class Allowed:
         Raises:
             Exception: Its metadata or its text is of a type that cannot be read.
         """
-        if self.sources and (source := source_of(passage)) is not None:
-            until = self.sources.get(source)
-            if until is not None and time.time() < until:
-                return True
-        until = self.keys.get(content_key(passage.text)) if self.keys else None
-        return until is not None and time.time() < until
+        source = source_of(passage) if self.sources else None
+        if source is not None and time.time() < self.sources.get(source, 0.0):
+            return True
+        return bool(self.keys) and time.time() < self.keys.get(content_key(passage.text), 0.0)
 
     def protects(self, passage: Passage) -> bool:
         """Return whether a passage or its source is protected now.

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from ragguard.inline.class_bigram import class_bigram
-from ragguard.text import STOP_WORDS, has_function_words, tokens
+from ragguard.text import STOP_WORDS, has_function_words, split_words, tokens
 from ragguard.text.ngrams import words_meant
 
 INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
@@ -25,6 +25,9 @@ CLAUSES = frozenset("when where who".split())
 
 ASKING_VERBS = frozenset("are can could did do does had has have is should was were would".split())
 """The verbs that a question without such a word begins with."""
+
+BEGINNINGS = INTERROGATIVES | ASKING_VERBS
+"""All of these."""
 
 TELLING = frozenset(
     """a an another each every he her his i it its my one our she some such that the their there
@@ -84,7 +87,6 @@ _LONGEST_QUESTION = 30  # words without a mark; a longer text may hold any word 
 # or by letters anywhere where no spaces part words.
 _FILE = resources.files("ragguard.inline") / "interrogatives.json"
 _OTHERS = json.loads(_FILE.read_text(encoding="utf-8"))
-_WORD = re.compile(r"[^\W_]+")
 _WRITTEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _ELSEWHERE = frozenset(" ".join(_OTHERS["words"].values()).casefold().split())
 _IN_LATIN = frozenset(" ".join(_OTHERS["latin"].values()).casefold().split())
@@ -132,13 +134,13 @@ def has_question_mark(text: str) -> bool:
     return QUESTION_MARK.search(text) is not None
 
 
-def asks_by_words(words: Sequence[str]) -> bool:
-    """Return True if a word of a text asks in English, or the verb with which it begins does.
+def asking_words(words: Sequence[str]) -> frozenset[str]:
+    """Return the words that ask in English: the interrogatives, or else the verb at the beginning.
 
-    >>> asks_by_words("the keeper was who".split()), asks_by_words("wann brannte die".split())
-    (True, False)
+    >>> [*asking_words("is the keeper who lit it".split())], [*asking_words("is it lit".split())]
+    (['who'], ['is'])
     """
-    return not INTERROGATIVES.isdisjoint(words) or not OPENING.isdisjoint(words[:1])
+    return INTERROGATIVES.intersection(words) or OPENING.intersection(words[:1])
 
 
 def asks_about_clause(words: Sequence[str]) -> bool:
@@ -204,7 +206,7 @@ def _tells_elsewhere(text: str, words: Sequence[str]) -> bool:
     parted = any(not begins.islower() for begins in _PARTED.findall(text))
     if not (_CLOSED.search(text) or parted or length > _LONGEST_QUESTION):
         return False
-    shown, written = text.strip(), _WORD.findall(text.casefold())
+    shown, written = text.strip(), split_words(text.casefold())
     edges = f"{shown[:_EDGE_LETTERS]}\n{shown[-_EDGE_LETTERS:]}"
     return _ELSEWHERE.isdisjoint([*written[:_EDGE], *written[-_EDGE:]]) and not _WITHIN.search(
         edges
@@ -252,7 +254,7 @@ def asks_otherwise(text: str) -> bool:
 
 def asks_elsewhere(text: str) -> bool:
     """Return True if a text has an interrogative of another language than English."""
-    words = _WORD.findall(text.casefold())
+    words = split_words(text.casefold())
     ends = (*words[:_LATIN_EDGE], *words[-_LATIN_EDGE:])
     if len(words) >= _LEAST_LATIN and not _IN_LATIN.isdisjoint(ends) and not _is_english(text):
         return True

@@ -18,11 +18,12 @@ from ragguard.inline.query_form import (
     ASKERS,
     ASKING_VERBS,
     BEFORE,
+    BEGINNINGS,
     CLAUSES,
     INTERROGATIVES,
     REQUESTING,
+    asking_words,
     asks_about_clause,
-    asks_by_words,
     asks_elsewhere,
     asks_otherwise,
     begins_as_question,
@@ -65,7 +66,7 @@ _AFTER_MARK = " \n\"')]\u201d\u2019"
 _THANKS = re.compile(
     r"\b(?:please|(?:thanks|thank you)(?: in advance| so much| very much)?)\W*$", re.IGNORECASE
 )
-_ASKS_AT_ONCE = "|".join(sorted(INTERROGATIVES | ASKING_VERBS | REQUESTING))
+_ASKS_AT_ONCE = "|".join(sorted(BEGINNINGS | REQUESTING))
 # A full stop behind three letters may be that of "Mrs.", unless it ends a common word, or what
 # follows asks.
 _END = re.compile(
@@ -154,7 +155,7 @@ def told_in(text: str) -> str:
     said = _TAG.sub(".", _MARKS.sub("?", text))
     announced = _ANNOUNCED.match(said)
     said = said[announced.end() :] if announced else said
-    if announced and asks_by_words(tokens(announced[0])) and not asks_by_words(tokens(said)):
+    if announced and asking_words(tokens(announced[0])) and not asking_words(tokens(said)):
         said = said.replace("?", ".")  # "since which version: the lamp is lit by itself?"
     if clause := _clause_asked_about(said):
         said = f"{clause}."
@@ -215,31 +216,34 @@ def _is_long_enough(words: Sequence[str]) -> bool:
 
 def _question_within(words: list[str]) -> list[str]:
     """Return what a question is behind a few words that may be no part of it, or nothing."""
-    first = next((at for at, word in enumerate(words) if word in INTERROGATIVES), 0)
-    first -= first > 0 and words[first - 1] in _OF_QUESTIONS
+    first = _first_asking(words)
     begins = 0 < first <= _FEW_LEADING and begins_as_question([*words[first:], ""])
     return words[first:] if begins else []
 
 
+def _first_asking(words: Sequence[str]) -> int:
+    """Return where the first interrogative stands, or the preposition before it; 0 for none."""
+    first = next((at for at, word in enumerate(words) if word in INTERROGATIVES), 0)
+    return first - (first > 0 and words[first - 1] in _OF_QUESTIONS)
+
+
 def _with_mark(part: str, said: str) -> str:
     """Return a part of a query with a question mark where nothing else in it says that it asks."""
-    return f"{part}?" if asks_otherwise(said) and not asks_by_words(tokens(part)) else part
+    return f"{part}?" if asks_otherwise(said) and not asking_words(tokens(part)) else part
 
 
 def _without_lead(words: list[str]) -> tuple[list[str], bool]:
     """Return words without those that only lead to a question, and whether such a phrase asks.
 
     Those are set phrases ("and", "can you tell me"), and what stands before the first interrogative
-    where it is of common words alone; a preposition right before that one belongs to it.
+    where it is of common words alone.
     """
     opened = _OPENERS.match(" ".join([*words, ""]))
     skipped, led = (len(opened[0].split()), bool(opened[1])) if opened else (0, False)
     rest = words[skipped:]
-    first = next((at for at, word in enumerate(rest) if word in INTERROGATIVES), 0)
+    first = _first_asking(rest)
     leads = [word for word in rest[:first] if word not in STOP_WORDS]
-    if leads and _LEADING.issuperset(leads):
-        rest = rest[first - (rest[first - 1] in _OF_QUESTIONS) :]
-    return rest, led
+    return (rest[first:] if leads and _LEADING.issuperset(leads) else rest), led
 
 
 def _clause_asked_about(text: str) -> str:
@@ -276,5 +280,5 @@ def _asks(words: list[str], said: str) -> bool:
         return not INTERROGATIVES.isdisjoint(words)  # not "could not find it"
     if begins_as_question([*words, ""]) or words[0] in ASKING_VERBS | REQUESTING:
         return True
-    asking = not (INTERROGATIVES | ASKING_VERBS).isdisjoint(words)
+    asking = not BEGINNINGS.isdisjoint(words)
     return marked and (asking or words_meant(ngrams(words)) >= _LEAST_MARKED)

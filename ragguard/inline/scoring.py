@@ -142,7 +142,7 @@ def suspicions(
     Returns:
         float64 array of shape (k,).
     """
-    if expected is None and not np.count_nonzero(signals):
+    if not np.count_nonzero(signals):
         return np.full(len(signals), _NOTHING)
     highest: Floats = _scores(signals, expected, nats).max(axis=1)
     return highest
@@ -164,7 +164,7 @@ def contributions(signals: Floats, expected: NDArray[np.bool_] | None = None) ->
 
 def _scores(signals: Floats, expected: NDArray[np.bool_] | None, nats: float = EXPECTED) -> Floats:
     scores = _SHIPPED.scores(signals)
-    return scores if expected is None else scores - nats * np.outer(expected, _WAYS)
+    return scores if expected is None else scores - nats * (expected[:, np.newaxis] & _WAYS)
 
 
 def nonconformity(suspicion: Floats) -> float:

@@ -91,7 +91,6 @@ def screened(
     Raises:
         Exception: What the filter raises, if no passage by itself is the cause.
     """
-    budget = budget or Budget()
     protected = _protected(passages, quarantined.allowed, trust)
     aside = _set_aside(passages, quarantined, protected)
     if quarantined.allowed:
@@ -215,7 +214,7 @@ def _unreadable(
     for place, passage in enumerate(passages):
         if place not in aside:
             try:
-                by.gate(query, [passage], 1, Budget())
+                by.gate(query, [passage], 1)
             except Exception as error:
                 found[place] = _evidence(passage, "unreadable", _why(error))
     return found

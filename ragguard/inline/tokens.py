@@ -11,8 +11,7 @@ from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
 from ragguard.inline.query_form import (
-    INTERROGATIVES,
-    OPENING,
+    asking_words,
     asks_otherwise,
     has_question_mark,
     names,
@@ -105,9 +104,7 @@ class TokenizedPassage(_Tokenized):
 
     def rewritten(self, sequence: tuple[str, ...]) -> TokenizedPassage:
         """Return the passage with words of the question in place of others."""
-        return TokenizedPassage(
-            sequence, self.text, self.unread, self.oov, self.injection, self.written
-        )
+        return replace(self, sequence=sequence, _written=self.written)
 
     @property
     def written(self) -> TokenizedPassage:
@@ -181,9 +178,11 @@ def tokenize_passage(text: str) -> TokenizedPassage:
 
 
 def tokenize_ends(text: str) -> TokenizedPassage:
-    """Read both ends of a passage, for which there is always time."""
+    """Read both ends of a long passage, for which there is always time, or all of a short one."""
+    if len(text) <= ENDS:
+        return tokenize_passage(text)
     read = _read_passage(both_ends(text, ENDS))
-    read.unread += max(0, len(text) - ENDS)
+    read.unread += len(text) - ENDS
     return read
 
 
@@ -254,7 +253,7 @@ def _read_question(shown: str) -> TokenizedQuery:
     # "The keeper's lamp" and "keeper lamp" are one name.
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
-    asking = INTERROGATIVES.intersection(sequence) or OPENING.intersection(sequence[:1])
+    asking = asking_words(sequence)
     named = names(shown, sequence)
     distinct, length = frozenset(sequence), words_meant(sequence)
     otherwise = not (asking or named) and asks_otherwise(shown)

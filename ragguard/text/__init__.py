@@ -62,7 +62,7 @@ STOP_WORDS = frozenset(
 _FUNCTION_WORDS = 0.2  # of the words of an English text at least
 
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # Unicode categories
-_TOKEN = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _BETWEEN_TOKENS = re.compile(rf"([\W_]{{{_KEPT_SIGNS}}})[\W_]+")
 
@@ -134,8 +134,7 @@ def _squeezed(text: str) -> str:
 
 def fold_whole(text: str) -> str:
     """Return what `fold` returns, for the whole of a text however long."""
-    spelled = text if text.isascii() else respelled(text, FOLDED)
-    return spelled.encode().translate(_LOWER, _CONTROLS).decode()
+    return respelled(text, FOLDED).encode().translate(_LOWER, _CONTROLS).decode()
 
 
 def tokens(text: str) -> list[str]:
@@ -149,24 +148,25 @@ def tokens(text: str) -> list[str]:
 
 def tokens_counted(text: str) -> tuple[list[str], int]:
     """Return what `tokens` returns, and how many characters of a very long text it leaves out."""
-    if len(text) <= MAX_CHARS:
-        spelled = text if text.isascii() else respelled(text, FOLDED_WORDS)
-        if len(spelled) <= MAX_CHARS:
-            # What is not ASCII is part of a word by now, so that white space alone parts them.
-            return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split(), 0
+    if len(text) <= MAX_CHARS and len(spelled := respelled(text, FOLDED_WORDS)) <= MAX_CHARS:
+        return _parted(spelled), 0
     folded, unread = fold_counted(text)
     return split_words(folded), unread
 
 
 def tokens_whole(text: str) -> list[str]:
     """Return what `tokens` returns, for the whole of a text however long."""
-    spelled = text if text.isascii() else respelled(text, FOLDED_WORDS)
+    return _parted(respelled(text, FOLDED_WORDS))
+
+
+def _parted(spelled: str) -> list[str]:
+    # What is not ASCII is part of a word by now, so that white space alone parts them.
     return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split()
 
 
 def split_words(folded: str) -> list[str]:
     """Return the words and numbers of a text that is folded already, in order."""
-    return _TOKEN.findall(folded)
+    return WORD.findall(folded)
 
 
 def has_function_words(words: Sequence[str]) -> bool:
@@ -195,10 +195,7 @@ def parted_words(text: str) -> list[str]:
     >>> parted_words("Who\u200bwrote\u200bit? M\u00e9lanie\u200b did.")
     ['who', 'wrote', 'it']
     """
-    for mark in "\f" if text.isascii() else _SPACE_TO_SOME:
-        if mark in text:
-            break
-    else:
+    if not any(map(text.__contains__, "\f" if text.isascii() else _SPACE_TO_SOME)):
         return []
     found: list[str] = []
     for stretch in _UNBROKEN.findall(both_ends(text, MOST_CHARS)):

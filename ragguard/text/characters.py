@@ -88,6 +88,7 @@ class Characters(dict[int, str]):
 
     def __init__(self, work_out: Callable[[str], str]) -> None:
         self._work_out = work_out
+        on_forget(self.clear)
 
     def __missing__(self, code: int) -> str:
         if len(self) >= _REMEMBERED:
@@ -161,6 +162,3 @@ FOLDED = Characters(_folded)
 FOLDED_LETTERS = Characters(_folded_letters)
 """What stands for another letter or mark, as that one, capital or small; no invisible signs."""
 FOLDED_WORDS = Characters(_folded_words)
-on_forget(FOLDED.clear)
-on_forget(FOLDED_LETTERS.clear)
-on_forget(FOLDED_WORDS.clear)

@@ -12,9 +12,10 @@ from itertools import takewhile
 LINE_WORDS = 20
 """At most in a short line."""
 
-_CHARS = 300  # in which such lines end
+LINES_CHARS = 300
+"""Characters in which such lines end, and headings."""
+
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
-_FROM_FIRST_WORD = re.compile(r"\w.*", re.DOTALL)
 _SAID = re.compile(r"[.!?]\W*$")  # a sentence ends
 _WRAP = re.compile(r"\n(?=([^\W\d_]))")
 _LIST_MARK = re.compile(
@@ -55,7 +56,7 @@ def first_lines(text: str) -> str:
     >>> first_lines("Manual\n2.1 Lamps\n\nEach has a wick.")
     'Manual\n2.1 Lamps\n\n'
     """
-    beginning = text[:_CHARS]
+    beginning = text[:LINES_CHARS]
     said = _TO_LAST_WORD.match(beginning)
     lines = beginning[: said.end() if said else 0].split("\n")[:-1]
     return "".join([f"{line}\n" for line in takewhile(_is_short, lines)])
@@ -67,10 +68,7 @@ def last_lines(text: str) -> str:
     >>> last_lines("Each has a wick.\nSource: manual\nPage 3\n")
     '\nSource: manual\nPage 3\n'
     """
-    end = text[-_CHARS:]
-    said = _FROM_FIRST_WORD.search(end)
-    lines = end[said.start() if said else len(end) :].split("\n")[1:]
-    return "".join([f"\n{line}" for line in list(takewhile(_is_short, lines[::-1]))[::-1]])
+    return first_lines(text[: -LINES_CHARS - 1 : -1])[::-1]  # read backwards
 
 
 def body(text: str) -> str:

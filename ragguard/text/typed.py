@@ -26,8 +26,8 @@ def as_typed(text: str) -> str:
     ('lamp keeper', '\nwho lit it?\n')
     """
     text = _OF_CHATS.sub("\n", _MARKED_TURN.sub(r"\n\1: ", field_of(text, _ASKED_IN)))
-    shown = strip_markup(_ELEMENT.sub("\n", text))
-    words = _OPERATOR.sub(" ", shown).split()
+    shown = _OPERATOR.sub(" ", strip_markup(_ELEMENT.sub("\n", text)))
+    words = shown.split()
     others = [word for word in words if word not in _BOOLEAN]
     few = 0 < len(others) <= 2 * (len(words) - len(others)) + 1
-    return " ".join(others) if few and len(others) < len(words) else _OPERATOR.sub(" ", shown)
+    return " ".join(others) if few and len(others) < len(words) else shown

@@ -36,7 +36,7 @@ WORDS = [one.split() for one in (QUESTION, ANSWER, *MANUAL, *QUESTIONS, "Questio
 def expected(query, texts, rows=None, k=None):
     read, k = tokenize_passages(texts), k or len(texts)
     found = repeats_as_expected(tokenize_query(query), read, rows or range(k), k)
-    return [] if found is None else np.flatnonzero(found).tolist()
+    return np.flatnonzero(found).tolist()
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,6 @@ SIGNALS = (
 """The names of the columns of `signal_matrix`, in order."""
 
 _AT = {name: column for column, name in enumerate(SIGNALS)}
-_INJECTION = _AT["prompt_injection"]
 
 
 def signal_matrix(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
@@ -102,9 +101,9 @@ def signals_in_time(
     """
     signals = np.zeros((k, len(SIGNALS)))
     passages = list(passages)
-    injections = [passage.injection for passage in passages[:k]]
-    if any(injections):
-        signals[:, _INJECTION] = injections
+    for row, passage in enumerate(passages[:k]):
+        if passage.injection:
+            signals[row, _AT["prompt_injection"]] = passage.injection
     if not query.sequence:
         return signals, frozenset()
     late: set[int] = set()
@@ -142,7 +141,7 @@ def signals_in_time(
             for row in rows
             if coverage[row] >= LEAST_COVERAGE
         }
-        for feature in FEATURES if matches else ():
+        for feature in FEATURES:
             for row, match in matches.items():
                 for name, value in feature(match).items():
                     if value:
@@ -159,7 +158,6 @@ def _is_bare(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
 def _rounds(lengths: Sequence[int]) -> list[list[int]]:
     """Return the rows of short passages, then that of each long one, the shortest first."""
     short = [row for row, length in enumerate(lengths) if length <= ENDS]
-    if len(short) == len(lengths):
-        return [short]
-    long = sorted(set(range(len(lengths))).difference(short), key=lengths.__getitem__)
-    return [rows for rows in (short, *[[row] for row in long]) if rows]
+    long = [row for row, length in enumerate(lengths) if length > ENDS]
+    each = [[row] for row in sorted(long, key=lengths.__getitem__)]
+    return [short, *each] if short else each

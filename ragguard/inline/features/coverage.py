@@ -69,18 +69,14 @@ class Match:
         self.places = [(at, word) for at, word in said if word in shared]
 
     @cached_property
-    def counts(self) -> Mapping[str, int]:
+    def counts(self) -> Counter[str]:
         """How often each word of the question stands in the passage."""
         return Counter([word for _, word in self.places])
 
     def outside(self, stretch: Sequence[str]) -> float:
         """Return the weight of a stretch's content words that are said outside of it as well."""
-        found = [
-            weight
-            for word, weight in self.weights.items()
-            if (count := self.counts.get(word, 0)) and count > stretch.count(word)
-        ]
-        return min(1.0, sum(found))
+        counts, weights = self.counts, self.weights.items()
+        return min(1.0, sum([held for word, held in weights if counts[word] > stretch.count(word)]))
 
     def quotation(self, stretch: Sequence[str]) -> float:
         """Return in [0, 1] how much of the content a stretch holds and the passage says again.

@@ -19,22 +19,14 @@ model (whose excess words Kobak et al. 2025 count); honest pages hardly are.
 A window is 48 tokens of the passage, whose beginning and end are tokens too; n-grams have one to
 three. A function word and a mark stand for themselves, a number for how many digits it has, a word
 with a capital for that alone, any other for its last three letters and for whether it is long: no
-name, number or subject has a weight. The sentences are read by themselves as well, since what
-stands around them is the attacker's to choose (`prose.sentence_tokens`). So are notes in brackets,
-and whole sentences: a part is the neighbouring ones that have most, of 24 to 150 tokens, as if they
-were all there is, less ln(sentences). The body is the text within lines such as its title and its
-source (`ragguard.text.lines`), which a knowledge base has around every text.
+name, number or subject has a weight. A part is the neighbouring sentences that have most, of 24 to
+150 tokens, as if they were all there is, less ln(sentences); the body is the text within lines such
+as its title and its source (`ragguard.text.lines`). u = -6 nats is the median of honest passages.
 
-Of more windows the highest is higher by chance, hence ln(count) (a trials factor). u = -6 nats is
-the median of honest passages, from which the mean of a longer text strays less by chance, by the
-square root of its windows.
-
-An honest page may be written so by chance, and counts only as far as it speaks of the question: by
-its coverage c of it, by its lead, which is c less the mean of the others' from -0.1 (0) to 0.35 (1)
-and by how much of it the others say as well, unless by chance, having few content words, m. long is
-min(words of the question / 8, 1). A query that tells in more than 40 words was pasted from a page,
-which is ahead of all others: its lead counts for nothing. Where a machine wrote all that is
-retrieved, manner says less of each (company).
+c is the coverage of the question; lead is c less the mean of the others', from -0.1 (0) to 0.35
+(1), and counts for nothing where a query tells in more than 40 words; m is how many content words
+the passage has, and long min(words of the question / 8, 1). Of a query that was pasted from a page
+that page leads anyway. What else each term is for says docs/signals.md.
 """
 
 from __future__ import annotations
@@ -59,7 +51,7 @@ from ragguard.inline.features.prose import (
     sentence_bounds,
     sentence_tokens,
 )
-from ragguard.inline.tokens import ENDS, TokenizedPassage, tokenize_ends, tokenize_passage
+from ragguard.inline.tokens import ENDS, TokenizedPassage, tokenize_ends
 from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, both_ends
 from ragguard.text.html import strip_markdown
@@ -127,7 +119,7 @@ def buckets_of(found: list[str]) -> NDArray[np.intp]:
 
     int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
     """
-    classes = np.array(list(map(_CLASSES.__getitem__, found)), dtype=np.uint64)
+    classes = np.fromiter(map(_CLASSES.__getitem__, found), np.uint64, len(found))
     out = np.full((3, len(classes)), BUCKETS, dtype=np.intp)
     one = (classes + np.uint64(1)) * _ODD
     two = (one[:-1] ^ classes[1:]) * _ODDER
@@ -251,7 +243,7 @@ def manner_of(text: str, *, whole: bool = False) -> float:
 
     Of a long one the ends are read.
     """
-    read = (tokenize_passage(text) if len(text) <= ENDS else tokenize_ends(text)).written
+    read = tokenize_ends(text)
     if not read.once(is_english):
         return nan
     return shipped().whole_of(read) if whole else read.once(shipped().of)

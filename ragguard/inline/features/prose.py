@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ragguard.text import STOP_WORDS, both_ends
+from ragguard.text import STOP_WORDS, both_ends, has_function_words
 from ragguard.text.characters import FOLDED_LETTERS, respelled
 
 CHARS = 10_000
@@ -25,7 +25,7 @@ _NO_WORD = re.compile(r"(?<![^\W_])[^\W_]{30,}")
 _SMALL = 0.5  # of the words: prose has more small ones
 _FEW, _BETWEEN = 7, 0.3  # marks of one kind, and for a word: no prose has more of both
 _CAPITALS, _LEAST_SMALL = 0.6, 0.1  # of the function words; and of the words, what they are
-_SENTENCE, _SMALL_WORDS = 5, 0.2  # words, and how many of them are function words
+_SENTENCE = 5  # words
 _INNER = frozenset(",'\u2019-:()%$/&\u2013")  # marks within a sentence
 _ENDING = frozenset("\x03\n.!?")
 _LEAST_TOKENS, _MOST_SENTENCES = 4, 12
@@ -121,9 +121,7 @@ def _between_marks(found: list[str]) -> Iterator[tuple[list[str], str]]:
 
 
 def _is_sentence(words: list[str]) -> bool:
-    if len(words) < _SENTENCE:
-        return False
-    return sum([word.lower() in STOP_WORDS for word in words]) >= _SMALL_WORDS * len(words)
+    return len(words) >= _SENTENCE and has_function_words(list(map(str.lower, words)))
 
 
 def _as_sentence(found: list[str]) -> list[str]:

@@ -21,7 +21,7 @@ from ragguard.inline.query_form import (
     is_to_complete,
 )
 from ragguard.inline.tokens import ENDS, LABELS, TokenizedPassage, TokenizedQuery, leading_label
-from ragguard.text import STOP_WORDS, tokens
+from ragguard.text import STOP_WORDS, WORD, tokens
 from ragguard.text.lines import list_mark, unwrapped
 
 _WHOLE = 0.9
@@ -36,7 +36,6 @@ _BOUNDARY_HELD = (0.7, 1.0)
 _BOUNDARY_REST = (0.0, 0.3)
 _ANSWER = 0.3  # of the words with which a sentence begins that answers
 _BREAK = re.compile(r"[.:;?!\n]")
-_WORD = re.compile(r"[^\W_]+")
 _POINT = re.compile(r" (?:that|this|which) (?:is|was|explains)$")
 _PADDED = 20  # characters for each word
 _TITLE = 3  # words, of one that stands in front of a question
@@ -50,11 +49,6 @@ _ASKED_BEHIND = (
     | frozenset("asking asks wonder wondered wondering wonders".split())
 )
 _HEADING = 500  # characters; what has no break until then is a sentence
-
-
-def verbatim_signals(match: Match) -> dict[str, float]:
-    """Return the signals of the runs of the question in a passage."""
-    return runs(match) if match.share > FEW_WORDS else {}
 
 
 def quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
@@ -120,8 +114,8 @@ def _prefix(query: Sequence[str], words: Sequence[str]) -> int:
     return longest if longest >= _LEAST_BOUNDARY else 0
 
 
-def runs(match: Match) -> dict[str, float]:
-    """Read what of the question stands in the passage word for word.
+def verbatim_signals(match: Match) -> dict[str, float]:
+    """Return the signals of the runs of the question in a passage.
 
     - `verbatim_question`: 1 if the whole question, or nearly, stands there in one run.
     - `verbatim_at_boundary`: 1 if that run begins the passage, a label such as "Q:" or "FAQ 3."
@@ -131,6 +125,8 @@ def runs(match: Match) -> dict[str, float]:
       ends, in words and in content words weighed by rarity, times how many of those stand outside
       them as well; less if they begin an answer.
     """
+    if match.share <= FEW_WORDS:
+        return {}
     query, passage = match.query, match.passage
     asked, said = query.sequence, passage.sequence
     length, start = longest_run(asked, passage)
@@ -147,10 +143,11 @@ def runs(match: Match) -> dict[str, float]:
         lead = leading_label(said, query.distinct)
         begins = len(before.split()) <= lead
         answer = begins and not ends and begins_answer(query, passage, lead + length)
-        answer = answer or (ends and not begins and _concludes(before, inside))
+        # It ends in its own point, which is the question: "that is why x".
+        concludes = ends and not begins and _POINT.search(before) and asks_about_clause(inside)
         signals["verbatim_question"] = 1.0
         placed = begins or ends or _is_asked_within(query, passage, before, inside)
-        signals["verbatim_at_boundary"] = _ANSWER if answer else float(placed)
+        signals["verbatim_at_boundary"] = _ANSWER if answer or concludes else float(placed)
     return signals
 
 
@@ -258,11 +255,6 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     return not is_to_complete(query.sequence) and _goes_on(text, words)
 
 
-def _concludes(before: str, inside: Sequence[str]) -> bool:
-    """Return True if a passage ends in its own point, which is the question: "that is why x"."""
-    return _POINT.search(before) is not None and asks_about_clause(inside)
-
-
 def _goes_on(sentence: str, words: int) -> bool:
     """Return True if what follows the first words of a sentence does not begin another one."""
     place = _place(sentence, words)
@@ -272,7 +264,7 @@ def _goes_on(sentence: str, words: int) -> bool:
 
 def _place(text: str, words: int) -> int:
     """Return where what follows the first words of a text begins."""
-    starts = [word.start() for word in _WORD.finditer(text)]
+    starts = [word.start() for word in WORD.finditer(text)]
     at = bisect_left(starts, words, key=lambda start: len(tokens(text[:start])))
     return starts[at] if at < len(starts) else len(text)
 

@@ -120,7 +120,8 @@ def strewn(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage
         return None
     asked, said = query.sequence, passage.sequence
     lead, last = leading_label(said, query.distinct), len(said) - 1
-    places = _places(asked, said, _STREWN) if _asks_much(query) else ()
+    much = query.asking and not query.tells and len(asked) >= _MANY_WORDS
+    places = _places(asked, said, _STREWN) if much else ()
     steps = zip(asked, pairwise(places), strict=False)
     gaps = sum([then - at > 1 for word, (at, then) in steps if word not in query.asking])
     if gaps <= _has_between(query.content, said, places):
@@ -141,10 +142,6 @@ def strewn(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage
 def _has_between(words: Container[str], said: Sequence[str], places: Sequence[int]) -> bool:
     between = set(range(places[0], places[-1])).difference(places) if places else ()
     return any(said[at] in words for at in between)
-
-
-def _asks_much(query: TokenizedQuery) -> bool:
-    return bool(query.asking) and not query.tells and len(query.sequence) >= _MANY_WORDS
 
 
 def _places(

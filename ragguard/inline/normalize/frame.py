@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from math import ceil
@@ -32,11 +32,10 @@ from ragguard.inline.tokens import (
     leading_label,
 )
 from ragguard.text import STOP_WORDS, tokens
-from ragguard.text.lines import LINE_WORDS
+from ragguard.text.lines import LINE_WORDS, LINES_CHARS
 from ragguard.text.ngrams import ngrams
 
 _LEAST = 3 / 4  # of the question's distinct words
-_CHARS = 300  # in which such lines end
 _SHARE, _OTHERS = 3 / 4, 2  # of the others begin with it too, and so many at least
 _SAID = re.compile(r"[.!?]\W*\s")  # a sentence ends
 _WORD, _BEGINS, _DIGIT = re.compile(r"\w"), re.compile(r"\b\w"), re.compile(r"\d")
@@ -133,9 +132,17 @@ def _is_outside(query: TokenizedQuery, said: Sequence[str], turn: _Turn) -> bool
 
 def _starts(passage: TokenizedPassage) -> list[_Turn]:
     """Return the turns to the first words of a passage, of a line at most."""
+    starts = [word.start() for word in _BEGINS.finditer(passage.shown[:LINES_CHARS])]
+    return _turns_to(passage, starts[: LINE_WORDS + 1])
+
+
+def _turns_to(passage: TokenizedPassage, places: Iterable[int]) -> list[_Turn]:
+    """Return the turns to places in a passage, where what is in front of one is its first words.
+
+    Of a very long text not all words are read, and others may be joined across a line.
+    """
     text, said = passage.shown, passage.sequence
-    starts = [word.start() for word in _BEGINS.finditer(text[:_CHARS])][: LINE_WORDS + 1]
-    before = [(at, tuple(ngrams(tokens(text[:at])))) for at in starts]
+    before = [(at, tuple(ngrams(tokens(text[:at])))) for at in places]
     return [
         _Turn(at, len(own))
         for at, own in before
@@ -168,44 +175,28 @@ class _Turn(NamedTuple):
     def turned(self, passage: TokenizedPassage) -> TokenizedPassage:
         """Return the passage turned there."""
         text, said = passage.shown, passage.sequence
-        return TokenizedPassage(
-            (*said[self.words :], *said[: self.words]),
-            f"{text[self.at :]}\n{text[: self.at]}",
-            passage.unread,
-            passage.oov,
-            passage.injection,
-        )
+        turned = (*said[self.words :], *said[: self.words])
+        return replace(passage, sequence=turned, text=f"{text[self.at :]}\n{text[: self.at]}")
 
     def behind(self, passage: TokenizedPassage) -> TokenizedPassage:
         """Return the passage without what stands in front."""
-        return replace(
-            passage,
-            sequence=passage.sequence[self.words :],
-            text=passage.shown[self.at :],
-        )
+        said, text = passage.sequence[self.words :], passage.shown[self.at :]
+        return replace(passage, sequence=said, text=text)
 
 
 def _turns(passage: TokenizedPassage) -> tuple[list[_Turn], list[_Turn]]:
     """Return the turns to what stands behind the first short parts, and before the last ones."""
-    text = passage.shown
+    text, said = passage.shown, passage.sequence
     if "\n" not in text:
         return [], []
-    said, size = passage.sequence, len(passage.sequence)
-
-    def fitting(turns: Iterator[_Turn]) -> list[_Turn]:
-        # Of a very long text not all words are read, and others may be joined across a line.
-        return [turn for turn in dict.fromkeys(turns) if 0 < turn.words < size]
-
-    def words(part: str) -> tuple[str, ...]:
-        return tuple(ngrams(tokens(part)))
-
-    before = [(end, words(text[:end])) for end in _short_parts(text[:_CHARS])]
-    starts = [len(text) - end for end in _short_parts(text[: -_CHARS - 1 : -1])]
-    behind = [(at, words(text[at:])) for at in starts]
-    return (
-        fitting(_Turn(at, len(own)) for at, own in before if said[: len(own)] == own),
-        fitting(_Turn(at, size - len(own)) for at, own in behind if said[size - len(own) :] == own),
-    )
+    front = [turn for turn in _turns_to(passage, _short_parts(text[:LINES_CHARS])) if turn.words]
+    starts = [len(text) - end for end in _short_parts(text[: -LINES_CHARS - 1 : -1])]
+    behind = [(at, tuple(ngrams(tokens(text[at:])))) for at in starts]
+    return front, [
+        _Turn(at, len(said) - len(own))
+        for at, own in behind
+        if 0 < len(own) < len(said) and said[-len(own) :] == own
+    ]
 
 
 def _short_parts(text: str) -> Iterator[int]:

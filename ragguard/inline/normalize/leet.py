@@ -45,12 +45,8 @@ def _unleeted(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPass
     beside = lettered(" ".join([piece for piece in text.split() if _SIGN.search(piece)]))
     if query.distinct.isdisjoint(map(letters_of, ngrams(tokens(strip_markup(beside))))):
         return passage
-    read = tokenize_passage(lettered(text))
-    before, after = (
-        sum(map(query.distinct.__contains__, map(letters_of, one.sequence)))
-        for one in (passage, read)
-    )
-    return read if after > before else passage
+    both = passage, tokenize_passage(lettered(text))
+    return max(both, key=lambda one: sum(letters_of(w) in query.distinct for w in one.sequence))
 
 
 def lettered(text: str) -> str:
@@ -59,7 +55,6 @@ def lettered(text: str) -> str:
     >>> lettered("r$e d!d it!")
     'rse did it!'
     """
-    for sign in _SIGNS:
-        if sign in text:
-            return _SIGN.sub(lambda found: _SIGNS[found[0]], text)
-    return text
+    if not any(map(text.__contains__, _SIGNS)):
+        return text
+    return _SIGN.sub(lambda found: _SIGNS[found[0]], text)

@@ -11,6 +11,7 @@ read through errors (GARAG, Cho et al. 2024, attacks with them).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -98,9 +99,8 @@ def respelled(known: Spellings, asked: frozenset[str], odd: Iterable[str]) -> di
             continue
         # Words with a likeness in common differ by one letter in length at most.
         meant = {known.forms[form] for form in symspell_keys(word) & known.forms.keys()}
-        if not meant:
-            continue
-        found[word] = min(meant, key=lambda other: (abs(len(other) - len(word)), other))
+        if meant:
+            found[word] = min(meant, key=lambda other: (abs(len(other) - len(word)), other))
     return found
 
 
@@ -157,25 +157,22 @@ def _respelled(
 
 def _in_place(query: TokenizedQuery, said: list[str]) -> tuple[str, ...]:
     """Return the words with those replaced that are like what the question has in their place."""
-    following: dict[str, set[str]] = {}
-    preceding: dict[str, set[str]] = {}
+    following, preceding = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for one, other in query.pairs:
-        following.setdefault(one, set()).add(other)
-        preceding.setdefault(other, set()).add(one)
+        following[one].add(other)
+        preceding[other].add(one)
     forms: dict[str, list[str]] = {}  # so that a word costs its own letters, not the question's
     for word in query.distinct:
         if _SHORTEST_KNOWN <= len(word) <= LONGEST:
             for form in symspell_keys(word):
                 forms.setdefault(form, []).append(word)
-    nothing: set[str] = set()
     for at, (word, after) in enumerate(pairwise([*said, ""])):
         before = said[at - 1] if at else ""
         if word in query.distinct or not (before in following or after in preceding):
             continue
         if not _SHORTEST_KNOWN <= len(word) <= LONGEST:
             continue
-        behind, ahead = following.get(before, nothing), preceding.get(after, nothing)
+        near = following.get(before, set()) | preceding.get(after, set())
         found = {one for form in symspell_keys(word) for one in forms.get(form, ())}
-        fit = [one for one in found if one in behind or one in ahead]
-        said[at] = min([one for one in fit if one_letter_off(word, one)], default=word)
+        said[at] = min([one for one in found & near if one_letter_off(word, one)], default=word)
     return tuple(said)

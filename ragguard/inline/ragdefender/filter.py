@@ -19,7 +19,6 @@ from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Decision, Gated, Strategy
 from ragguard.inline.explanations import explained_by_pairs
 from ragguard.inline.ragdefender.grouping import (
-    GroupingStrategy,
     choose_strategy,
     clustering_count,
     concentration_count,
@@ -30,12 +29,10 @@ from ragguard.inline.ragdefender.isolation import frequency_scores, isolate
 from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
 
-Floats = NDArray[np.float64]
-
 
 def group_and_isolate(
     query: str, passages: Sequence[Passage], embedder: Embedder, strategy: Strategy
-) -> tuple[int, NDArray[np.bool_], Floats]:
+) -> tuple[int, NDArray[np.bool_], NDArray[np.float64]]:
     """Run RAGDefender's grouping and isolation on a set of at least two passages.
 
     Returns:
@@ -43,9 +40,7 @@ def group_and_isolate(
     """
     rows = vectors(passages, embedder)
     similarity = similarity_matrix(rows)
-    chosen: GroupingStrategy = (
-        choose_strategy(tokenize_query(query).sequence) if strategy == "auto" else strategy
-    )
+    chosen = choose_strategy(tokenize_query(query).sequence) if strategy == "auto" else strategy
     if chosen == "clustering":
         count = clustering_count(rows, [tfidf_terms(passage.text) for passage in passages])
     else:

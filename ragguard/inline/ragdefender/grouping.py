@@ -24,7 +24,7 @@ GroupingStrategy = Literal["clustering", "concentration"]
 Floats = NDArray[np.float64]
 
 # At least two word characters, as scikit-learn's TfidfVectorizer reads terms.
-_TERM = re.compile(r"\w\w+", re.UNICODE)
+_TERM = re.compile(r"\w\w+")
 
 
 def tfidf_terms(text: str, stop_words: Collection[str] = STOP_WORDS) -> list[str]:

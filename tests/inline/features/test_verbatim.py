@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.features.coverage import Match
-from ragguard.inline.features.verbatim import begins_answer, boundary_runs, longest_run, runs
+from ragguard.inline.features.verbatim import (
+    begins_answer,
+    boundary_runs,
+    longest_run,
+    verbatim_signals,
+)
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.text import tokens
 
@@ -31,7 +36,7 @@ class Runs(NamedTuple):
 
 
 def read(match):
-    signals = runs(match)
+    signals = verbatim_signals(match)
     names = "verbatim_question", "verbatim_at_boundary", "boundary_overlap"
     assert signals.keys() <= set(names)
     return Runs(*[signals.get(name, 0.0) for name in names])
@@ -208,10 +213,10 @@ def test_the_users_own_sentence_is_none_that_asks():
     assert part.behind == "welcomed"
     text = "Ann Dove of Keelworth welcomed which keeper of the old lamp? Ben, or Cora."
     match = Match(part, tokenize_passage(text), {}, 1.0)
-    assert runs(match)["verbatim_at_boundary"] == 0.0
+    assert verbatim_signals(match)["verbatim_at_boundary"] == 0.0
     other = "The answer to which keeper of the old lamp is Ben."
     match = Match(part, tokenize_passage(other), {}, 1.0)
-    assert runs(match)["verbatim_at_boundary"] == 1.0
+    assert verbatim_signals(match)["verbatim_at_boundary"] == 1.0
 
 
 @pytest.mark.parametrize(
