@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import math
 import shlex
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
     from ragguard.attribution import Attribution
     from ragguard.audit.records import AuditStore, Event
 
-_worker_log = logging.getLogger("ragguard.worker")
-
 events = typer.Typer(
     name="events",
     cls=options.DefaultListGroup,
@@ -45,7 +40,6 @@ _EVENT = (
     *("id", "query", "response", "reporter", "status", "created_at", "attempts", "failures"),
     *("error", "reports", "reporters", "cut", "tenant"),
 )
-_MOST = 1_000  # events of a tenant that are looked at for their passages
 _SCORES = (  # ES, SC, GC, RS
     *("embedding_similarity", "semantic_correlation", "generation_influence", "responsibility"),
 )
@@ -206,26 +200,6 @@ def list_events(
     ]
     columns = ("id", "reported", "times", "status", "cause", "effect", "reporter", "query")
     show_table(columns, rows, wrapped=["effect", "query"])
-
-
-class LeftAlone:
-    """Tells in a worker's log, once, of events that a worker without a knowledge base leaves."""
-
-    def __init__(self, store: AuditStore) -> None:
-        self._store, self._again = store, 0.0  # when to look
-
-    def tell(self) -> None:
-        """Say how many wait, of all tenants for the default one; or look again in a minute."""
-        now, store = time.monotonic(), self._store
-        if now < self._again:
-            return
-        tenants = [store.tenant] if store.tenant else [None, *store.tenants()]
-        of_each = [store.of_tenant(t).events(status="pending", limit=_MOST) for t in tenants]
-        count = sum(not event.passages for some in of_each for event in some)
-        self._again = math.inf if count else now + 60.0
-        if count:
-            has = "event has" if count == 1 else "events have"
-            _worker_log.warning("%d %s no passages; give --knowledge-base", count, has)
 
 
 def _outcome(store: AuditStore, event: Event) -> tuple[Event, str | None, Counter[str]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragguard.cli import options
-from ragguard.cli.events import LeftAlone
+from ragguard.cli.left_alone import LeftAlone
 from ragguard.cli.options import flag, option
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json
 from ragguard.errors import InvalidInputError, MissingExtraError

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("starlette", reason="needs the extra review")
+pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
+pytest.importorskip("jinja2", reason="needs the extra review")
+
 from ragguard import Guard, Passage
 from ragguard.attribution import Attribution
 from ragguard.audit import Event
