@@ -258,6 +258,31 @@ def test_a_true_positive_is_reported_confirmed_held_after_an_edit_removed_and_re
     elsewhere("audit", "verify", "--store", path)
 
 
+def test_what_a_report_leaves_open_is_seen_first_and_held_by_a_click(page, driver, path, tmp_path):
+    careful = Passage("The deck of the Orrin ferry holds 38 cars, fully loaded.", id="deck")
+    others = [Passage("The Orrin ferry carries 52 cars, without lorries.", id="timetable")]
+    others += [Passage(text, id=f"fact-{n}") for n, text in enumerate(FACTS)]
+    asked = "how many cars can the Orrin ferry carry"
+    kept = tmp_path / "base.jsonl"
+    lines = [json.dumps({"id": one.id, "text": one.text}) for one in (*others, careful)]
+    kept.write_text("\n".join(lines), encoding="utf-8")
+    elsewhere("report", "--query", asked, "--response", "38 cars", "--store", path)
+    elsewhere("worker", "--once", "--store", path, "-b", str(kept))
+    assert listed(path) == []
+
+    driver.get(f"{page}/")
+    click(driver, "Events")
+    assert "unclear" in words(driver)
+    clicked(driver, By.CSS_SELECTOR, "tbody a")
+    assert "Nobody is blamed" in words(driver)
+    assert "deck" in driver.find_element(By.CSS_SELECTOR, "section.row").text
+    tick(driver, "deck")
+    say_why(driver, "the builder says 52", "Confirm the ticked")
+    click(driver, "Confirm the ticked")
+    assert "1 confirmed as an attack" in words(driver)
+    assert dropped(path, asked, [careful, *others]) == ["deck"]
+
+
 def test_hostile_texts_do_nothing_on_any_page(page, driver, path):
     store = open_store(path)
     fill(store)
