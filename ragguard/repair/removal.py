@@ -243,7 +243,7 @@ def _put_back(base: Removable, passages: Sequence[Passage]) -> tuple[list[Passag
 
 def _as_stored(store: AuditStore, entry: QuarantineEntry) -> Passage:
     found = None if entry.event_id is None else store.attribution(entry.event_id)
-    for passage in () if found is None else found.accused:
+    for passage in () if found is None else found.ranked:
         if passage.id == entry.passage_id and content_key(passage.text) == entry.key:
             return Passage(entry.text, id=entry.passage_id, metadata=passage.metadata)
     return Passage(entry.text, id=entry.passage_id)

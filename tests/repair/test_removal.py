@@ -248,13 +248,13 @@ def test_what_nobody_has_confirmed_is_removed_when_asked_for(base, store):
     assert [p.id for p in remove_quarantined(store, base, status="quarantined").removed] == ["10"]
 
 
-def test_metadata_come_back_from_the_attribution(base, store):
+@pytest.mark.parametrize("cause", ["poisoning", "unclear"])  # found by it, or by a person in it
+def test_metadata_come_back_from_the_attribution(base, store, cause):
     passage = Passage(TEXTS["10"], id="10", metadata={"title": "Bridges"})
-    score = PassageScore(passage, 0.5, -1.0, -1.0, 2.0, responsible=True)
+    score = PassageScore(passage, 0.5, -1.0, -1.0, 2.0, responsible=cause == "poisoning")
+    blamed = [passage] if score.responsible else []
     store.add_event(Event("e", "q", "r"))
-    store.finish_event(
-        "e", Attribution("q", "r", "test", [passage], [score], 1, "poisoning", "test")
-    )
+    store.finish_event("e", Attribution("q", "r", "test", blamed, [score], 1, cause, "test"))
     store.add_quarantine([entry("10", event_id="e")])
     remove_quarantined(store, base)
     (restored,) = restore(store, base, [content_key(TEXTS["10"])])
