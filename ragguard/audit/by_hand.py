@@ -62,9 +62,10 @@ def in_whole(event: Event, found: Attribution) -> list[Passage | None]:
 
     Of a long one that was not blamed only the ends are kept, unless the event came with it.
     """
-    seen = {both_ends(one.text, BRIEF): one for one in event.passages}
+    # By id as well: whoever plants a page may copy the ends of another one.
+    seen = {(one.id, both_ends(one.text, BRIEF)): one for one in event.passages}
     return [
-        seen.get(one.passage.text)
+        seen.get((one.passage.id, one.passage.text))
         or (one.passage if one.responsible or len(one.passage.text) < BRIEF else None)
         for one in found.scores
     ]

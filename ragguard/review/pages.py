@@ -176,13 +176,12 @@ def event(visit: Visit) -> dict[str, Any]:
     attribution = visit.store.attribution(event_id)
     scores = [] if attribution is None else attribution.scores
     whole = [] if attribution is None else by_hand.in_whole(found, attribution)
-    keys = [
-        content_key((one or score.passage).text) for one, score in zip(whole, scores, strict=True)
-    ]
+    texts = [(one or score.passage).text for one, score in zip(whole, scores, strict=True)]
+    keys = [content_key(text) if one else "" for one, text in zip(whole, texts, strict=True)]
     entries = {one.key: one for one in visit.store.quarantine(keys=keys)}
     rows = [
-        (rank, score, key if one else "", entries.get(key))
-        for rank, (score, one, key) in enumerate(zip(scores, whole, keys, strict=True), start=1)
+        (rank, score, text, key, entries.get(key))
+        for rank, (score, text, key) in enumerate(zip(scores, texts, keys, strict=True), start=1)
     ]
     open_case = attribution is not None and not attribution.responsible
     if open_case:  # whom to look at first

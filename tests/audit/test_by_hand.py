@@ -152,6 +152,16 @@ def test_a_long_text_is_held_whole_or_not_at_all(store, length):
     assert by_hand.in_whole(with_it, found)[1].text == long.text
 
 
+def test_a_page_that_has_the_ends_of_another_is_not_taken_for_it():
+    ends = "a page of the ferry, " * BRIEF
+    honest = Passage(ends, id="honest")
+    planted = Passage(f"{ends[:BRIEF]} in fact 38 cars {ends[BRIEF:]}", id="planted")
+    assert both_ends(honest.text, BRIEF) == both_ends(planted.text, BRIEF)
+    found = unclear(honest, planted).brief()
+    event = Event("e1", QUERY, RESPONSE, passages=(planted,))
+    assert by_hand.in_whole(event, found) == [None, planted]
+
+
 def test_names_are_ids_keys_and_their_beginnings():
     event, found = Event("e1", QUERY, RESPONSE), unclear(HONEST, PLANTED)
     key = content_key(PLANTED.text)

@@ -54,6 +54,16 @@ def test_whoever_stands_out_most_comes_first(client, opened):  # noqa: F811
     assert "undo" not in form["do"]
 
 
+def test_what_can_be_ticked_is_shown_whole(client, opened):  # noqa: F811
+    opened.add_event(Event("whole", QUERY, "38 cars", (LONG,), "ann"))
+    columns, unclear = [[0.1]] * 4, ("unclear", "nobody states it")
+    found = Attribution.of(QUERY, "38 cars", "ragorigin", [LONG], columns, [False], unclear, {})
+    opened.finish_event("whole", found)
+    page = read(client.get("/event?id=whole"))
+    assert "only its ends are kept" not in page.words
+    assert page.words.count("A page about the ferry.") >= 200
+
+
 def test_the_list_of_events_has_the_cause_of_each(client, opened):  # noqa: F811
     words = read(client.get("/events")).words
     assert words.count("unclear") == words.count("poisoning") == 1
