@@ -156,6 +156,7 @@ def test_claims_are_made_of_the_text_and_weigh_at_most_one(query, text):
     assert all(claim in " ".join(text.split()) for claim in found)
 
 
+@pytest.mark.slow
 def test_of_very_long_passages_both_ends_are_asked_for_each_claim(monkeypatch):
     read, score = [], LexicalProxy.score
     module = importlib.import_module("ragguard.attribution.ragorigin.traced_claim")

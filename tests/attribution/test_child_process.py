@@ -103,6 +103,7 @@ def test_it_answers_what_the_attributor_would_answer_here():
     assert (found.cause, found.reason) == (expected.cause, expected.reason)
 
 
+@pytest.mark.slow
 def test_it_takes_what_every_attributor_takes():
     class Retrieving:  # as LangChain's retrievers do
         def invoke(self, query):
@@ -117,6 +118,7 @@ def test_it_takes_what_every_attributor_takes():
             apart.attribute(QUESTION, "Orla Venn", Retrieving())
 
 
+@pytest.mark.slow
 def test_a_guard_attributes_apart():
     with contextlib.closing(Apart()) as apart, Guard(attributor=apart) as guard:
         event = guard.report(QUESTION, "Orla Venn", passages=TEXTS)

@@ -158,6 +158,7 @@ def test_undoing_is_told(store):
     assert findings(store) == ()
 
 
+@pytest.mark.slow
 def test_pages_of_it(store):
     store.add_quarantine([entry(str(n)) for n in range(5)])
     rows = store.trail()

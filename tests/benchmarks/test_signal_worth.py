@@ -49,6 +49,7 @@ def counted(choosing, report, signals, by_hand=()):
     return shares(detected(choosing, report, iter([("", change)])))
 
 
+@pytest.mark.slow
 def test_without_the_signal_that_tells_nothing_is_detected():
     both, one = (counted(*samples_of("a"), names) for names in (("a", "b"), ("b",)))
     assert both["prepend", 1] == 1.0
@@ -61,6 +62,7 @@ def test_a_detector_set_by_hand_counts_as_well():
     assert counted(*samples_of("a"), ("b",), by_hand)["prepend", 1] == 1.0
 
 
+@pytest.mark.slow
 def test_the_threshold_is_that_of_the_choosing_half():
     choosing, report = samples_of("a")
     # A hundred times louder: not one clean set of the report half would pass for clean.

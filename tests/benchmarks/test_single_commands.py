@@ -37,6 +37,7 @@ def data(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_protocol(data, tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "all_defences", lambda stack: all_defences(stack, package=False))
     out = tmp_path / "protocol.json"

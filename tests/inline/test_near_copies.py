@@ -180,6 +180,7 @@ def test_one_by_one_they_are_found_as_at_once(seed):
     assert sum(copy is None for copy in at_once.find([*texts.values()])) == 40
 
 
+@pytest.mark.slow
 def test_many_texts_take_at_most_1300_bytes_each():
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.integers(0, 2**31, (5000, 64)).astype("<u4"))
@@ -191,6 +192,7 @@ def test_many_texts_take_at_most_1300_bytes_each():
     assert opened.nbytes <= 1300 * 5000
 
 
+@pytest.mark.slow
 def test_what_a_thousand_texts_say_alike_is_still_found():
     # Each has the same beginning: of a fingerprint that very many have only some are counted.
     texts = [f"{HELD} {prose(1000 + place, 6)}" for place in range(1000)]

@@ -60,6 +60,7 @@ def test_one_n_gram_counts_once_for_each_time_it_stands() -> None:
     assert model.manner("The pier") == -1.0  # another form of the word
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.sampled_from("the of a pier lights Dove 1874 , . | was (a) ! \n".split(" ")),
