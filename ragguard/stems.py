@@ -52,7 +52,7 @@ def tokenize(text: str) -> list[str]:
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
     """Return the words of each text, as `tokenize` finds them."""
-    return list(map(tokenize, texts))
+    return [_WORD.findall(folded) for folded in list(map(fold, texts))]
 
 
 @lru_cache(maxsize=1 << 16)

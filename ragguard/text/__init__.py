@@ -134,7 +134,8 @@ def _squeezed(text: str) -> str:
 
 def fold_whole(text: str) -> str:
     """Return what `fold` returns, for the whole of a text however long."""
-    return respelled(text, FOLDED).encode().translate(_LOWER, _CONTROLS).decode()
+    spelled = text if text.isascii() else respelled(text, FOLDED)
+    return spelled.encode().translate(_LOWER, _CONTROLS).decode()
 
 
 def tokens(text: str) -> list[str]:
@@ -148,8 +149,10 @@ def tokens(text: str) -> list[str]:
 
 def tokens_counted(text: str) -> tuple[list[str], int]:
     """Return what `tokens` returns, and how many characters of a very long text it leaves out."""
-    if len(text) <= MAX_CHARS and len(spelled := respelled(text, FOLDED_WORDS)) <= MAX_CHARS:
-        return _parted(spelled), 0
+    if len(text) <= MAX_CHARS:
+        spelled = text if text.isascii() else respelled(text, FOLDED_WORDS)
+        if len(spelled) <= MAX_CHARS:
+            return _parted(spelled), 0
     folded, unread = fold_counted(text)
     return split_words(folded), unread
 

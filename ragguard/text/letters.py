@@ -81,7 +81,8 @@ def letters_of(texts: Sequence[str]) -> list[bytes]:
     if max(map(len, texts)) > MAX_CHARS:
         return [_letters(text, _ALIKE, _NO_LETTERS) for text in texts]
     # All at once: one by one it would take twice the time.
-    whole = _BORDER.join([respelled(text, FOLDED_WORDS).encode() for text in texts])
+    spelled = [text if text.isascii() else respelled(text, FOLDED_WORDS) for text in texts]
+    whole = _BORDER.join([text.encode() for text in spelled])
     return whole.translate(_ALIKE, _NO_LETTERS).split(_BORDER)
 
 
