@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 _STATEMENT_S = 10.0
 _CLOSE_S = 0.5
 _NO_FILE = (-1, -1)
+# As before the first release, when these could still change.
+_OTHER_TABLES = re.compile("no such (?:column|table)|(?:column|relation) .+ does not exist")
 _of_parents: list[Any] = []  # pools of connections from before a fork
 _SHOWN = ("host", "port")
 
@@ -137,14 +140,16 @@ class Database:
                     "check the types of its fields, and that no number is too large"
                 ) from error
             cause = error.orig if isinstance(error, DBAPIError) else error
-            raise StoreError(
-                f"the audit store {self.name} failed: {_first_line(cause)}; "
-                + (
+            what = _first_line(cause)
+            if _OTHER_TABLES.search(what):
+                check = "its tables are not those of this ragguard; use another store"
+            elif self.on_sqlite:
+                check = (
                     "check that the path exists, is writable, has room and holds a SQLite database"
-                    if self.on_sqlite
-                    else "check that the server is up and that the role may write"
                 )
-            ) from error
+            else:
+                check = "check that the server is up and that the role may write"
+            raise StoreError(f"the audit store {self.name} failed: {what}; {check}") from error
 
     def _prepare(self) -> None:
         makes, found = self._access == "make", None

@@ -184,6 +184,20 @@ def test_a_record_of_the_wrong_type(open_sql):
     assert store.events() == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE ragguard_quarantine RENAME COLUMN reporters TO reporters_json",
+        "ALTER TABLE ragguard_quarantine RENAME TO quarantine",
+    ],
+)
+def test_tables_of_another_ragguard_are_said_to_be_that(open_sql, change):
+    store = open_sql()
+    tamper(store, change)
+    with pytest.raises(StoreError, match="not those of this ragguard; use another store"):
+        store.quarantine()
+
+
 def test_a_change_that_fails_halfway_leaves_nothing(open_sql):
     store = open_sql()
     bad = Passage("bad")
