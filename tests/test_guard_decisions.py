@@ -26,9 +26,9 @@ def guard(request, tmp_path):
     store.close()
 
 
-def told(guard):
-    """Return who did what, and why they say they did, of what a person did last."""
-    row = guard.store.newest_trail(1)[0]
+def told(guard, before=0):
+    """Return who did what, and why they say they did, of what a person did last, or before that."""
+    row = guard.store.newest_trail(before + 1)[0]
     return row.action, row.actor, row.told.get("said")
 
 
@@ -50,7 +50,10 @@ def test_a_reason_is_told_by_the_trail(guard, why):
     assert [one.passage_id for one in guard.undo(event="e", **said)] == ["2"]
     assert told(guard) == ("quarantine.lapsed", "bo", why)
     restore(guard.store, KnowledgeBase([]), [content_key(TEXTS[2])], **said)
-    assert told(guard) == ("quarantine.released", "bo", why)
+    assert told(guard, before=1) == ("quarantine.released", "bo", why)
+    assert told(guard) == ("knowledge-base.restored", "bo", why)
+    guard.quarantine(TEXTS[2], why="an attack", actor="bo")
+    assert told(guard) == ("quarantine.confirmed", "bo", "an attack")
 
 
 def test_what_is_no_reason_is_refused_before_anything_changes(guard):
