@@ -110,5 +110,5 @@ def named(event: Event, found: Attribution | None, names: Sequence[str]) -> list
 
 
 def to_look_at(event: Event, found: Attribution) -> list[Passage]:
-    """Return whom a person looks at first where nobody is blamed; nothing if somebody is."""
-    return [] if found.responsible else candidates(event, found)[:_MOST]
+    """Return whom a person looks at first where nobody is accused; nothing if somebody is."""
+    return [] if found.accused else candidates(event, found)[:_MOST]

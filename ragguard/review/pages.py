@@ -183,7 +183,7 @@ def event(visit: Visit) -> dict[str, Any]:
         (rank, score, text, key, entries.get(key))
         for rank, (score, text, key) in enumerate(zip(scores, texts, keys, strict=True), start=1)
     ]
-    open_case = attribution is not None and not attribution.responsible
+    open_case = attribution is not None and not attribution.accused
     if open_case:  # whom to look at first
         rows.sort(key=lambda row: -row[1].responsibility)
     return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ragguard import Guard
@@ -119,7 +121,11 @@ def test_the_most_responsible_come_first():
     event = Event("e1", QUERY, RESPONSE)
     assert by_hand.candidates(event, unclear(HONEST, LONG, PLANTED)) == [PLANTED, LONG, HONEST][::2]
     assert by_hand.to_look_at(event, unclear(HONEST, PLANTED)) == [PLANTED, HONEST]
-    assert by_hand.to_look_at(event, unclear(PLANTED, responsible=True)) == []
+    blaming = unclear(PLANTED, responsible=True)
+    assert by_hand.to_look_at(event, blaming) == []
+    # Others state it as well: whom the scores call responsible is accused all the same.
+    disputed = replace(blaming, cause="disputed", responsible=[])
+    assert by_hand.to_look_at(event, disputed) == []
     many = [Passage(f"Page {n}.", id=str(n)) for n in range(9)]
     assert [one.id for one in by_hand.to_look_at(event, unclear(*many))] == ["8", "7", "6"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra review")
@@ -75,6 +77,17 @@ def test_where_somebody_is_blamed_the_order_is_that_of_the_search(client, store)
     assert "Nobody is blamed" not in page
     ids = [score.passage.id for score in store.attribution(event.id).scores]
     assert page.index(ids[-1]) > page.index("kb-17")
+
+
+def test_what_is_disputed_is_accused_and_not_said_to_be_open(client, opened):  # noqa: F811
+    opened.add_event(Event("disputed", QUERY, "38 cars", (HONEST, PLANTED), "ann"))
+    columns, words = [[0.1, 0.2]] * 4, ("disputed", "1 from elsewhere state it, too")
+    scope, blamed = [HONEST, PLANTED], [False, True]
+    found = Attribution.of(QUERY, "38 cars", "ragorigin", scope, columns, blamed, words, {})
+    opened.finish_event("disputed", replace(found, responsible=[]))
+    page = client.get("/event?id=disputed").text
+    assert "Nobody is blamed" not in page
+    assert page.index("no lorries") < page.index("fully loaded")
 
 
 def test_a_click_holds_what_nobody_accused(client, opened):  # noqa: F811
