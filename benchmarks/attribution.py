@@ -57,6 +57,7 @@ class Remembered:
         self._known: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
+        """Return what the proxy scores, or has scored."""
         known = self._known.setdefault((query, response), {})
         if new := [text for text in dict.fromkeys(contexts) if text not in known]:
             found = self._proxy.score(new, query, response)

@@ -21,7 +21,7 @@ _Lines = list[tuple[Passage, bytes]]
 
 
 class JsonLinesFile:
-    """A file of passages, read anew each time, which is replaced as a whole or not at all.
+    """A file of passages, read anew once it has changed, and replaced as a whole or not at all.
 
     Lines that stay do so byte for byte. One that is put in holds id, text, metadata and vector, and
     no other keys that it may have had before. `InvalidInputError` where the file cannot be read or
@@ -31,10 +31,19 @@ class JsonLinesFile:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         self._lock = threading.Lock()
+        self._state: tuple[int, ...] = ()
+        self._passages: dict[str, list[Passage]] = {}  # by id, of the file in that state
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        wanted = set(ids)
-        return [passage for passage, _ in self._read()[0] if passage.id in wanted]
+        with self._lock:
+            with open_input(self._path) as stream:
+                state = _state(os.fstat(stream.fileno()))
+            if state != self._state:
+                lines, state = self._read()
+                self._state, self._passages = state, {}
+                for passage, _ in lines:
+                    self._passages.setdefault(passage.id, []).append(passage)
+            return [one for id_ in dict.fromkeys(ids) for one in self._passages.get(id_, ())]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         return self._replaced(set(ids), ())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import Adapter, as_passage, ask, for_similarity
+from ragguard.knowledge.sources import Adapter, as_passage, ask, for_similarity, has
 from ragguard.passage import Passage
 
 
@@ -40,6 +40,12 @@ class LangChainStore(Adapter):
                 f"{type(self._store).__name__} cannot look documents up by id, so what would be "
                 "deleted cannot be checked; pass an object with remove(ids) and add(passages)"
             ) from error
+        except ValueError:  # LangChain's Chroma cannot make a document of a text without metadata
+            if not has(self._store, "get"):
+                raise
+            held = ask(self._store, "get", ids)
+            rows = zip(held["ids"], held["documents"], held["metadatas"], strict=True)
+            return [Passage(text, id=name, metadata=given or {}) for name, text, given in rows]
         found = [as_passage(document) for document in documents]
         unnamed = {passage.id for passage in found} - set(ids)
         if unnamed:

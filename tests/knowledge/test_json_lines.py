@@ -106,3 +106,18 @@ def test_a_bad_line_or_no_file_is_named_and_nothing_is_changed(path):
 def test_metadata_that_is_no_json_is_written_as_text(path):
     JsonLinesFile(path).add([Passage("text", id="n", metadata={"at": Path("a")})])
     assert json.loads(path.read_bytes().splitlines()[-1])["metadata"] == {"at": "a"}
+
+
+def test_the_file_is_read_anew_when_it_has_changed_and_only_then(path, monkeypatch):
+    base, read = JsonLinesFile(path), []
+    parse = JsonLinesFile._read
+    monkeypatch.setattr(JsonLinesFile, "_read", lambda self: read.append(1) or parse(self))
+    assert [one.id for one in base.find(["x", "8", "x"])] == ["x", "8"]
+    assert base.find(["none"]) == []
+    assert len(read) == 1
+    path.write_bytes(path.read_bytes() + b'\n{"id": "new", "text": "More."}')
+    assert [one.text for one in base.find(["new"])] == ["More."]
+    assert len(read) == 2
+    path.unlink()
+    with pytest.raises(InvalidInputError, match="cannot read"):
+        base.find(["new"])

@@ -212,6 +212,45 @@ def test_of_two_who_press_at_once_one_removes(store, keys):
     assert len(told(store)) == 1
 
 
+@pytest.mark.parametrize("do", ["remove", "restore"])
+def test_of_two_who_press_at_once_in_two_processes_the_end_is_the_same(store, keys, do):
+    class Slow(KnowledgeBase):
+        def find(self, ids):
+            found = super().find(ids)
+            if sent:
+                met.wait(0.3)
+            return found
+
+    sent: list[threading.Thread] = []
+    met, base = threading.Event(), Slow(knowledge())
+    address, count = f"/entry?key={keys['kb-17']}", len(knowledge())
+    clients = [browser(store, base, name=name) for name in ("ann", "bo")]
+    if do == "restore":
+        assert press(clients[0], address, "remove").status_code == 303
+    forms = [form_of(client, address, do) for client in clients]
+    answers = []
+    sent += [
+        threading.Thread(
+            target=lambda of=of: answers.append(of[0].post("/decide", data=of[1]).status_code)
+        )
+        for of in zip(clients, forms, strict=True)
+    ]
+    for one in sent:
+        one.start()
+    for one in sent:
+        one.join()
+    assert 303 in answers
+    assert set(answers) <= {303, 400}
+    assert len(base) == count - (do == "remove")
+    assert len(base.find(["kb-17"])) == (do == "restore")
+    (entry,) = store.quarantine(keys=[keys["kb-17"]])
+    assert entry.status == ("confirmed" if do == "remove" else "released")
+    who = {actor for action, actor, *_ in told(store) if action.endswith(f".{do}d")}
+    assert who
+    assert who <= {"ann", "bo"}
+    assert check(store, Keys()).findings == ()
+
+
 def test_whoever_waits_too_long_is_told_so(client, store, base, keys, monkeypatch):
     monkeypatch.setattr("ragguard.review.knowledge._PATIENCE_S", 0.01)
     settings = Settings(knowledge=Knowledge(base))
