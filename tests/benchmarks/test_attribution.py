@@ -6,6 +6,7 @@ from benchmarks import attribution, misgeneration
 from benchmarks.datasets import Record
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.passage import Passage
+from ragguard.proxy import LexicalProxy
 
 
 def test_tally_counts_missed_poison_as_false_negative():
@@ -61,3 +62,23 @@ def test_a_single_text_is_one_that_states_the_answer_and_is_read():
         assert "Wenna Rook" in text
         assert text.startswith(target.question) == (form == "prepend")
         assert text in [passage.text for passage in event.ranked[:5]]
+
+
+def test_a_slow_proxy_is_asked_once_for_each_text_of_a_question():
+    class Counted(LexicalProxy):
+        gain_power = 0.4
+        asked: tuple[str, ...] = ()
+
+        def score(self, contexts, query, response):
+            self.asked += tuple(contexts)
+            return super().score(contexts, query, response)
+
+    slow, plain = Counted(), LexicalProxy()
+    proxy, texts = attribution.Remembered(slow), ["the pier", "", "a mill", "the pier"]
+    assert proxy.gain_power == 0.4
+    for query, response in (("who", "the pier"), ("who", "a mill"), ("who", "the pier")):
+        found, expected = (one.score(texts, query, response) for one in (proxy, plain))
+        assert found.semantic_correlation.tolist() == expected.semantic_correlation.tolist()
+        assert found.generation_influence.tolist() == expected.generation_influence.tolist()
+    assert slow.asked == ("the pier", "", "a mill") * 2
+    assert proxy.score([], "who", "the pier").generation_influence.shape == (0,)
