@@ -7,39 +7,26 @@ poison. `benchmarks.misgeneration` says what an event is and what is measured.
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from statistics import mean, median
-from typing import Annotated
 
 import numpy as np
-import typer
 
 from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN
 from benchmarks.misgeneration import MAIN_KINDS, TOP_K, Event, Outcomes, blamed, rounded, selected
 from benchmarks.report.table import Row, Sections, Table, as_is, grouped, share, summed
-from ragguard.attribution import Attribution, RAGOrigin
+from ragguard.attribution import RAGOrigin
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.support import SupportMeter
-from ragguard.proxy import Proxy, Scores, default
+from ragguard.proxy import LexicalProxy, Proxy, Scores, default
 from ragguard.proxy.base import gain_power
 
-Brief = Annotated[
-    bool,
-    typer.Option("--brief", help="short answers over all of the scope alone, for slow proxies"),
-]
-
-RESPONSES = {"short": "{}", "sentence": "Based on the provided context, the answer is {}."}
-"""How the generator words the wrong answer that is reported."""
-
-_FIXED_SCOPE = 15
-_REACHES = {"ragorigin": MAX_SCOPE, f"scope of {_FIXED_SCOPE}": _FIXED_SCOPE}
+_REACHES = {"ragorigin": MAX_SCOPE, "scope of 15": 15}
 _LEAST = {"Eq. 4": 0, f"at least {MIN_SCOPE}": MIN_SCOPE}
-_REPORTED = ("data", "response", "method")
+_REPORTED = ("data", "method")
 _MEASURES = ("dacc", "fpr", "fnr", "fnr_stating", "scope")
-_SHOWN = {"response": "short", "method": "ragorigin"}
 _FORMS = {"prepend": "question in front", "plain": "plain"}
 _WORST = "{dataset}, {kind}: {dacc:.3f}, {fpr:.3f}, {fnr:.3f} ({events})"
 _HEADS = {"DACC": "dacc", "FPR": "fpr", "FNR": "fnr", "FNR, stating": "fnr_stating"}
@@ -67,29 +54,22 @@ class Remembered:
         return Scores(columns[0], columns[1])
 
 
-def run(
-    data: Path | None, limit: int | None, seed: int = 0, half: int = 1, *, brief: bool = False
-) -> Sections:
-    """Attribute all events; if `brief`, short answers over all of the scope alone, and untimed."""
-    responses = {"short": RESPONSES["short"]} if brief else RESPONSES
-    reaches = {"ragorigin": MAX_SCOPE} if brief else _REACHES
-    proxy = Remembered(default()) if brief else default()
-    origin = RAGOrigin(top_k=TOP_K, proxy=proxy)
+def run(data: Path | None, limit: int | None, seed: int = 0, half: int = 1) -> Sections:
+    """Attribute all events; their answers are short (`benchmarks.worded` has others)."""
+    proxy = default()
+    asked = proxy if isinstance(proxy, LexicalProxy) else Remembered(proxy)
+    origin = RAGOrigin(top_k=TOP_K, proxy=asked)
     poisoned, clean, single = Outcomes(), Outcomes(), Outcomes()
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
     seconds: list[float] = []  # of processor time, which a busy machine distorts less
 
-    def attributed(event: Event, response: str, reach: int = MAX_SCOPE) -> Attribution:
-        within = replace(event, ranked=event.ranked[:reach])
-        return origin.attribute(event.question, response, within)
-
     def reported(outcomes: Outcomes, event: Event, **stratum: str) -> None:
-        for (wording, response), (method, reach) in product(responses.items(), reaches.items()):
-            began = time.process_time()
-            found = attributed(event, response.format(event.wrong), reach)
+        for method, reach in _REACHES.items():
+            began, within = time.process_time(), replace(event, ranked=event.ranked[:reach])
+            found = origin.attribute(event.question, event.wrong, within)
             if event.poison and method == "ragorigin":
                 seconds.append(time.process_time() - began)
-            outcomes.add(event, found, **stratum, response=wording, method=method)
+            outcomes.add(event, found, **stratum, method=method)
 
     for name, records, base in selected(data, limit, half):
         place = {"dataset": name, "data": "own" if name == OWN else "public"}
@@ -97,9 +77,10 @@ def run(
             for kind, form, event in base.poisoned_events(record, seed):
                 reported(poisoned, event, **place, kind=kind, form=form)
                 for rule, least in _LEAST.items():
-                    scopes.setdefault((form, rule), []).append(_scope(event, least, proxy))
+                    scopes.setdefault((form, rule), []).append(_scope(event, least, asked))
             for form, event in base.single_events(record, seed):
-                single.add(event, attributed(event, event.wrong), **place, form=form)
+                found = origin.attribute(event.question, event.wrong, event)
+                single.add(event, found, **place, form=form)
             reported(clean, base.event(record), **place)
     of_poisoned, of_clean = poisoned.rows(), clean.rows(blamed)
     return {
@@ -112,13 +93,11 @@ def run(
             for size, missed in [[rounded(mean(of)) for of in zip(*reached, strict=True)]]
         ],
         "summary": list(summary(of_poisoned, of_clean)),
-        "ms_per_event": {} if brief else _times(seconds),
+        "ms_per_event": {
+            "median": rounded(1e3 * median(seconds)),
+            "p95": rounded(1e3 * np.quantile(seconds, 0.95)),
+        },
     }
-
-
-def _times(seconds: Sequence[float]) -> dict[str, float]:
-    of_most = np.quantile(seconds, 0.95)
-    return {"median": rounded(1e3 * median(seconds)), "p95": rounded(1e3 * of_most)}
 
 
 def _scope(event: Event, least: int, proxy: Proxy) -> tuple[int, float]:
@@ -139,7 +118,7 @@ def summary(poisoned: Sequence[Row], clean: Sequence[Row]) -> Iterator[Row]:
     of_clean = grouped(clean, *_REPORTED)
     for stratum, group in grouped(main, *_REPORTED, "form").items():
         innocent, datasets = of_clean[stratum[:-1]], grouped(group, "dataset").values()
-        line = {name: group[0][name] for name in ("data", "form", "response", "method")}
+        line = {name: group[0][name] for name in ("data", "form", "method")}
         line["events"] = summed(group)["events"]
         for name in _MEASURES:
             line[name] = rounded(mean(mean(row[name] for row in part) for part in datasets))
@@ -154,38 +133,35 @@ def tables(sections: Sections) -> Iterator[Table]:
         yield as_is(f"Attribution: {part}", section[part])
     yield as_is("Attribution: wrong answers", _wrong_answers(section))
     yield as_is("Attribution: one planted text", _one_text(section["single"]))
-    if times := section["ms_per_event"]:
-        line = {"median": f"{times['median']:.1f} ms", "95th percentile": f"{times['p95']:.1f} ms"}
-        yield as_is("Attribution: processor time of an event", [line])
+    times = section["ms_per_event"]
+    line = {"median": f"{times['median']:.1f} ms", "95th percentile": f"{times['p95']:.1f} ms"}
+    yield as_is("Attribution: processor time of an event", [line])
 
 
 def _wrong_answers(section: Sections) -> Iterator[Row]:
     summaries, poisoned, clean = (
-        [row for row in section[part] if _SHOWN.items() <= row.items()]
+        [row for row in section[part] if row["method"] == "ragorigin"]
         for part in ("summary", "poisoned", "clean")
     )
     main = [row for row in poisoned if row["kind"] in MAIN_KINDS]
     by_place, by_data = grouped(main, "data", "form"), grouped(clean, "data")
     for row in summaries:
         strata, innocent = by_place[row["data"], row["form"]], by_data[row["data"],]
-        line = {"data": row["data"], "form": _FORMS[row["form"]]}
-        line["events"] = summed(strata)["events"]
+        n = summed(strata)["events"]
+        line = {"data": row["data"], "form": _FORMS[row["form"]], "events": n}
         line |= {head: f"{row[name]:.3f}" for head, name in _HEADS.items()}
         worst = min(strata, key=lambda stratum: float(stratum["dacc"]))
-        said = _WORST.format_map(worst) if len(strata) > 1 else ""
-        line["worst stratum: DACC, FPR, FNR (events)"] = said
+        head = "worst stratum: DACC, FPR, FNR (events)"
+        line[head] = _WORST.format_map(worst) if len(strata) > 1 else ""
         touched = sum(round(part["blamed"] * part["events"]) for part in innocent)
         yield {**line, "clean events blamed": f"{touched} of {summed(innocent)['events']}"}
 
 
 def _one_text(rows: Sequence[Row]) -> Iterator[Row]:
     for (data, form), part in grouped(rows, "data", "form").items():
-        events = summed(part)["events"]
-        found = sum(round(row["recall"] * row["events"]) for row in part)
-        line = {"data": data, "form": _FORMS[form], "events": events}
-        line["found"] = f"{found} ({share(found, events)})"
-        n = summed(part)
-        line["not found"] = n["open"]
+        n, found = summed(part), sum(round(row["recall"] * row["events"]) for row in part)
+        line = {"data": data, "form": _FORMS[form], "events": n["events"]}
+        line |= {"found": f"{found} ({share(found, n['events'])})", "not found": n["open"]}
         line["of these most responsible"] = n["open_first"]
         line["among the three most"] = n["open_in_three"]
         line |= {name.upper(): f"{mean(row[name] for row in part):.3f}" for name in ("dacc", "fpr")}
@@ -193,11 +169,5 @@ def _one_text(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 @command(tables)
-def main(
-    data: OwnData = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    half: Half = 1,
-    brief: Brief = False,
-) -> Measured:
-    return {"attribution": run(data, limit, seed, half, brief=brief)}, ()
+def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half = 1) -> Measured:
+    return {"attribution": run(data, limit, seed, half)}, ()

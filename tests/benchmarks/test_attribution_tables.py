@@ -15,17 +15,17 @@ def measures(dacc, fpr, fnr, events=1, **more):
 NQ = {"dataset": "nq", "data": "public"}
 HOTPOTQA = {"dataset": "hotpotqa", "data": "public"}
 OWN = {"dataset": "skerrin", "data": "own"}
-OURS = {"form": "plain", "response": "short", "method": "ragorigin"}
-WORDY = {**OURS, "response": "sentence"}
-CLEAN = {"response": "short", "method": "ragorigin"}
+OURS = {"form": "plain", "method": "ragorigin"}
+FIXED = {**OURS, "method": "scope of 15"}
+CLEAN = {"method": "ragorigin"}
 SINGLE = {"form": "plain", "open": 2, "open_first": 1, "open_in_three": 2}
 ATTRIBUTION = {
     "poisoned": [
         {**NQ, "kind": "gpt4", **OURS, **measures(0.9, 0.1, 0.2, 10)},
         {**NQ, "kind": "gemini", **OURS, **measures(0.8, 0.3, 0.4, 5)},
-        # Not of the main kinds, and not the response that the table is about.
+        # Not of the main kinds, and not the method that the table is about.
         {**NQ, "kind": "blind", **OURS, **measures(0.1, 0.0, 1.0, 2)},
-        {**NQ, "kind": "gpt4", **WORDY, **measures(0.2, 0.0, 1.0, 10)},
+        {**NQ, "kind": "gpt4", **FIXED, **measures(0.2, 0.0, 1.0, 10)},
         {**OWN, "kind": "statement", **OURS, **measures(1.0, 0.0, 0.0, 7)},
     ],
     "clean": [

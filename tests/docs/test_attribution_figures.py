@@ -40,7 +40,7 @@ def part():
 
 
 def test_the_readme(attribution):
-    ours = rows(attribution["summary"], data="public", response="short", method="ragorigin")
+    ours = rows(attribution["summary"], data="public", method="ragorigin")
     dacc = {row["form"]: row["dacc"] for row in ours}
     said = claim("README.md", "attribution")
     assert f"{dacc['prepend']:.3f}" in said
@@ -58,19 +58,9 @@ def test_the_readme(attribution):
     )
 
 
-def test_the_wording_of_the_response_changes_hardly_anything(attribution):
-    assert "more than 0.001" in claim(PAGE, "a sentence changes nothing")
-    rates = ("dacc", "fpr", "fnr", "fnr_stating", "clean_blamed")
-    short, sentence = (
-        [row[rate] for row in rows(attribution["summary"], response=response) for rate in rates]
-        for response in ("short", "sentence")
-    )
-    assert short == pytest.approx(sentence, abs=0.001)
-
-
 def test_half_of_what_is_missed_ranks_below_the_scope(attribution):
     assert "alf" in claim(PAGE, "half below the scope")
-    plain = rows(attribution["poisoned"], form="plain", response="short", method="ragorigin")
+    plain = rows(attribution["poisoned"], form="plain", method="ragorigin")
     found = [row for row in plain if row["dataset"] != OWN and row["kind"] in MAIN_KINDS]
     below, missed = (mean(row[name] for row in found) for name in ("missed_by_scope", "fnr"))
     assert below / missed == pytest.approx(0.5, abs=0.1)
