@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 from langchain_core.documents import Document
 from ragguard import Passage, Verdict
 from ragguard.errors import InvalidInputError
 
-__all__ = ["MARKED", "Vector", "as_passage", "as_passages", "kept_documents"]
+__all__ = ["MARKED", "as_passage", "as_passages", "kept_documents"]
 
 MARKED = "ragguard_marked"
 """Metadata key of a document that is kept and unusual; its value is True."""
 
-Vector = Sequence[float]
 
-
-def as_passage(document: Document, vector: Vector | None = None) -> Passage:
-    """Return the document as a passage; `vector` is its own embedding.
+def as_passage(document: Document) -> Passage:
+    """Return the document as a passage.
 
     Raises:
         InvalidInputError: It is no document.
@@ -28,12 +25,9 @@ def as_passage(document: Document, vector: Vector | None = None) -> Passage:
             f"what is retrieved must be Document objects, not {type(document).__name__}; "
             "pass Document(page_content=...)"
         )
-    return Passage(
-        document.page_content,
-        id=document.id,
-        embedding=None if vector is None else np.asarray(vector, dtype=np.float32),
-        metadata=document.metadata,
-    )
+    name = document.id or document.metadata.get("_id")  # where langchain-qdrant puts it
+    id_ = None if name is None else str(name)
+    return Passage(document.page_content, id=id_, metadata=document.metadata)
 
 
 def as_passages(found: Iterable[Document]) -> tuple[list[Document], list[Passage]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Self
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Self, cast
+from weakref import WeakKeyDictionary
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -13,14 +14,15 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
-from langchain_core.runnables import RunnableBinding, RunnableConfig
-from langchain_core.runnables.config import run_in_executor
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 from langchain_core.vectorstores import VectorStore
-from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 from ragguard import Guard, Verdict
 from ragguard.arguments import require_tenant, require_whole
 from ragguard.errors import InvalidInputError
 
+from langchain_ragguard.fetching import choosing, fetching, merged
 from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
 from langchain_ragguard.telling import atell, tell
@@ -30,7 +32,8 @@ __all__ = ["RAGGuardRetriever"]
 logger = logging.getLogger(__name__)
 
 _POISON_PER_QUESTION = 5  # what the published attacks inject, PoisonedRAG first
-_MMR_CANDIDATES = 20  # LangChain's own default of `fetch_k` in a search by marginal relevance
+_OF_ONE_RUN = ("run_id", "run_name")
+_warned: WeakKeyDictionary[Guard, set[type]] = WeakKeyDictionary()
 
 
 class RAGGuardRetriever(BaseRetriever):
@@ -39,12 +42,16 @@ class RAGGuardRetriever(BaseRetriever):
     They are the same objects; of one that is kept but unusual (`Verdict.marked`) a copy is returned
     with `"ragguard_marked": True` in its metadata.
 
-    With `k`, the base retriever is asked once for `fetch_k` documents, so that the caller still
-    gets `k` after some were taken out. How it is asked: a retriever over a vector store through a
-    copy with another `search_kwargs["k"]`; one whose `_get_relevant_documents` takes `k`, by
-    passing it; one with a field `k`, through a copy; one with retrievers inside, such as
-    `EnsembleRetriever`, by asking those. Any other returns what it returns, and the log says once
-    when that was fewer than `k`.
+    With `k`, the base retriever is asked for `fetch_k` documents, so that the caller still gets `k`
+    after some were taken out. How it is asked: a retriever over a vector store through a copy with
+    another `search_kwargs["k"]`; one whose `_get_relevant_documents` takes `k`, by passing it; one
+    with a field `k`, through a copy; one with retrievers inside, such as `EnsembleRetriever`, by
+    asking those, and its reranker to keep as many (`top_n`). Any other returns what it returns, and
+    the log says once when that was fewer than `k`. A search by marginal relevance (`mmr`) is asked
+    twice, for `k` and for more: which `k` it chooses is not to depend on how many are fetched.
+
+    What a caller configures for `base` (`configurable_fields`, such as a filter for each request)
+    reaches it, and so does what else `invoke` is given, such as `filter=`.
 
     What the guard decided is in the run's metadata, and in a custom event `ragguard.verdict`.
 
@@ -68,7 +75,6 @@ class RAGGuardRetriever(BaseRetriever):
     fetch_k: int | None = Field(default=None, ge=1)
     tenant: str | None = None
     embedder: StoreEmbedder | None = Field(default=None, exclude=True, repr=False)
-    _has_warned: bool = PrivateAttr(default=False)
 
     @field_validator("tenant")
     @classmethod
@@ -140,6 +146,20 @@ class RAGGuardRetriever(BaseRetriever):
         guard = Guard(embedder=embedder, **guard_options)
         return cls(base=base, guard=guard, k=k, fetch_k=fetch_k, tenant=tenant, embedder=embedder)
 
+    def invoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the documents that the guard keeps; `kwargs` may have `k` and `tenant`."""
+        with _handing_on(config):
+            return super().invoke(input, config, **kwargs)
+
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Do what `invoke` does."""
+        with _handing_on(config):
+            return await super().ainvoke(input, config, **kwargs)
+
     def _get_relevant_documents(
         self,
         query: str,
@@ -147,10 +167,12 @@ class RAGGuardRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,
         k: int | None = None,
         tenant: str | None = None,
+        **options: Any,
     ) -> list[Document]:
-        wanted, base, can_widen = self._asking(query, k)
-        found = base.invoke(query, RunnableConfig(callbacks=run_manager.get_child()))
-        documents, passages = as_passages(found)
+        wanted, asked, can_widen = self._asking(query, k)
+        config = RunnableConfig(callbacks=run_manager.get_child())
+        found = [base.invoke(query, config, **options) for base in asked]
+        documents, passages = as_passages(merged(found))
         with self._knowing(documents):
             whose = self.tenant if tenant is None else tenant
             verdict = self.guard.filter(query, passages, k=wanted, tenant=whose)
@@ -165,10 +187,12 @@ class RAGGuardRetriever(BaseRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,
         k: int | None = None,
         tenant: str | None = None,
+        **options: Any,
     ) -> list[Document]:
-        wanted, base, can_widen = self._asking(query, k)
-        found = await base.ainvoke(query, RunnableConfig(callbacks=run_manager.get_child()))
-        documents, passages = as_passages(found)
+        wanted, asked, can_widen = self._asking(query, k)
+        config = RunnableConfig(callbacks=run_manager.get_child())
+        found = [await base.ainvoke(query, config, **options) for base in asked]
+        documents, passages = as_passages(merged(found))
         with self._knowing(documents):
             whose = self.tenant if tenant is None else tenant
             verdict = await self.guard.afilter(query, passages, k=wanted, tenant=whose)
@@ -179,8 +203,8 @@ class RAGGuardRetriever(BaseRetriever):
     def _knowing(self, documents: list[Document]) -> AbstractContextManager[None]:
         return nullcontext() if self.embedder is None else self.embedder.knowing(documents)
 
-    def _asking(self, query: object, k: int | None) -> tuple[int | None, RetrieverLike, bool]:
-        """Return how many to keep, what to ask, and whether it can be asked for more."""
+    def _asking(self, query: object, k: int | None) -> tuple[int | None, list[RetrieverLike], bool]:
+        """Return how many to keep, what to ask in turn, and whether it can be asked for more."""
         if not isinstance(query, str):
             raise InvalidInputError(
                 f"a retriever is asked with a str, not a {type(query).__name__}; in a chain that "
@@ -188,16 +212,19 @@ class RAGGuardRetriever(BaseRetriever):
             )
         wanted = self.k if k is None else require_whole("k", k)
         if wanted is None:
-            return None, self.base, True
+            return None, [self.base], True
         spare = max(wanted, _POISON_PER_QUESTION)
         count = wanted + spare if self.fetch_k is None else max(self.fetch_k, wanted)
-        return wanted, *_fetching(self.base, count)
+        wide, can_widen = fetching(self.base, count)
+        return wanted, [*choosing(self.base, wanted), wide], can_widen
 
     def _warn_of_few(self, verdict: Verdict, wanted: int | None, can_widen: bool) -> None:
         is_enough = not verdict.dropped or wanted is None or len(verdict.kept) >= wanted
-        if is_enough or can_widen or self._has_warned:
+        # Not of this object: one with another tenant is made for each request.
+        told = _warned.setdefault(self.guard, set())
+        if is_enough or can_widen or type(self.base) in told:
             return
-        self._has_warned = True
+        told.add(type(self.base))
         logger.warning(
             "%s cannot be asked for more documents than it returns by itself, so %d were left "
             "where k is %d; let it fetch more, or guard the retrievers inside it",
@@ -207,41 +234,15 @@ class RAGGuardRetriever(BaseRetriever):
         )
 
 
-class _BoundInAThread(RunnableBinding[str, list[Document]]):
-    """Binds what a retriever's own `ainvoke`, which is not written for it, does not take."""
+@contextmanager
+def _handing_on(config: RunnableConfig | None) -> Iterator[None]:
+    """Let what is called within have the caller's configuration, as in a chain.
 
-    async def ainvoke(
-        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Document]:
-        return await run_in_executor(config, self.invoke, input, config, **kwargs)
-
-
-def _fetching(base: RetrieverLike, count: int) -> tuple[RetrieverLike, bool]:
-    """Return a retriever that fetches `count` documents, and whether it could be told to.
-
-    `base` itself is never changed: what has to change is changed on a copy, in the retrievers
-    inside it as well. One that has no way to be asked comes back as it is.
+    A retriever hands its callbacks on and no more, so that a filter for this request would be lost.
     """
-    if not isinstance(base, BaseRetriever):
-        return base, False
-    fields = type(base).model_fields
-    if "vectorstore" in fields and "search_kwargs" in fields:
-        search = {**base.search_kwargs, "k": count}  # type: ignore[attr-defined]
-        if getattr(base, "search_type", None) == "mmr":
-            search["fetch_k"] = max(search.get("fetch_k", _MMR_CANDIDATES), count)
-        return base.model_copy(update={"search_kwargs": search}), True
-    if "k" in inspect.signature(base._get_relevant_documents).parameters:
-        own = type(base)._aget_relevant_documents is not BaseRetriever._aget_relevant_documents
-        kind = RunnableBinding if own else _BoundInAThread
-        return kind(bound=base, kwargs={"k": count}, config={}), True
-    changes: dict[str, Any] = {name: count for name in ("k", "top_k") if name in fields}
-    can_widen = bool(changes)
-    for name in ("base_retriever", "retriever"):  # LangChain's compression and multi-query
-        if name in fields:
-            changes[name], inner_can = _fetching(getattr(base, name), count)
-            can_widen |= inner_can
-    if "retrievers" in fields:  # its ensembles and mergers
-        pairs = [_fetching(inner, count) for inner in base.retrievers]  # type: ignore[attr-defined]
-        changes["retrievers"] = [wide for wide, _ in pairs]
-        can_widen |= all(inner_can for _, inner_can in pairs)
-    return (base.model_copy(update=changes) if changes else base), can_widen
+    shared = {name: of for name, of in ensure_config(config).items() if name not in _OF_ONE_RUN}
+    token = var_child_runnable_config.set(cast("RunnableConfig", shared))
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,13 @@ from numpy.typing import NDArray
 from ragguard import Passage
 from ragguard.embedding import as_embedder
 from ragguard.embedding.adapt import unit_rows
-from ragguard.knowledge.langchain import before_filter
-from ragguard.knowledge.sources import for_similarity
-
-from langchain_ragguard.passages import Vector, as_passage
+from ragguard.knowledge.langchain import LangChainStore
 
 __all__ = ["KnowledgeBase", "StoreEmbedder", "stored_vectors"]
 
-StoredVectors = Callable[[Sequence[Document]], Sequence[Vector | None]]
-"""Returns the stored vector of every document, None where the store has none."""
+Vector = Sequence[float]
+StoredVectors = Callable[[Sequence[Document] | Sequence[Passage]], Sequence[Vector | None]]
+"""Returns the stored vector of every document, by its id; None where the store has none."""
 
 _retrieved: ContextVar[tuple[object, Sequence[Document]]] = ContextVar(
     "langchain_ragguard_retrieved", default=(None, ())
@@ -76,7 +75,7 @@ class StoreEmbedder:
 
 
 class KnowledgeBase:
-    """What attribution searches: the whole store.
+    """What attribution searches: the whole store, with the vectors that it keeps.
 
     Args:
         store: The store.
@@ -85,19 +84,20 @@ class KnowledgeBase:
 
     def __init__(self, store: VectorStore, search_kwargs: dict[str, Any]) -> None:
         self._made_of = (store, search_kwargs)
-        self._store = store
+        self._search = LangChainStore(store, search_kwargs)
         self._stored = stored_vectors(store)
-        self._search = for_similarity(search_kwargs)  # filters, such as a tenant's, stay
 
     def __reduce__(self) -> tuple[Any, ...]:
         return KnowledgeBase, self._made_of
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
         """Return the `limit` passages most similar to the query, with their stored vectors."""
-        search = {**self._search, **before_filter(self._store, self._search)}
-        documents = self._store.similarity_search(query, k=limit, **search)
-        vectors = self._stored(documents) if self._stored else [None] * len(documents)
-        return [as_passage(*pair) for pair in zip(documents, vectors, strict=True)]
+        found = self._search.retrieve(query, limit)
+        vectors = self._stored(found) if self._stored else [None] * len(found)
+        return [
+            passage if vector is None else replace(passage, embedding=np.asarray(vector))
+            for passage, vector in zip(found, vectors, strict=True)
+        ]
 
 
 def stored_vectors(store: VectorStore) -> StoredVectors | None:
@@ -112,7 +112,7 @@ def stored_vectors(store: VectorStore) -> StoredVectors | None:
 
 
 def _in_memory_vectors(store: Any) -> StoredVectors:
-    def read(documents: Sequence[Document]) -> list[Vector | None]:
+    def read(documents: Sequence[Document] | Sequence[Passage]) -> list[Vector | None]:
         rows = [store.store.get(document.id) for document in documents]
         return [None if row is None else row["vector"] for row in rows]
 
@@ -120,7 +120,7 @@ def _in_memory_vectors(store: Any) -> StoredVectors:
 
 
 def _chroma_vectors(store: Any) -> StoredVectors:
-    def read(documents: Sequence[Document]) -> list[Vector | None]:
+    def read(documents: Sequence[Document] | Sequence[Passage]) -> list[Vector | None]:
         ids = list({document.id for document in documents if document.id})
         if not ids:
             return [None] * len(documents)
@@ -136,7 +136,7 @@ def _chroma_vectors(store: Any) -> StoredVectors:
 def _faiss_vectors(store: Any) -> StoredVectors:
     seen: tuple[Any, int, dict[str, int]] | None = None
 
-    def read(documents: Sequence[Document]) -> list[Vector | None]:
+    def read(documents: Sequence[Document] | Sequence[Passage]) -> list[Vector | None]:
         nonlocal seen
         ids = store.index_to_docstore_id
         # Additions grow this dict and deletions replace it, so these two tell of every change.

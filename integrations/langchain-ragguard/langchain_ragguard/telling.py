@@ -16,6 +16,7 @@ from langchain_core.callbacks import (
     adispatch_custom_event,
     dispatch_custom_event,
 )
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers.base import BaseTracer
 from ragguard import Verdict
 from ragguard.telemetry import attributes
@@ -38,7 +39,7 @@ def tell(verdict: Verdict, run: Run) -> None:
         try:
             data = _noted(verdict, run_id, handlers)
             manager = CallbackManager(handlers, parent_run_id=run_id)
-            dispatch_custom_event(EVENT, data, config={"callbacks": manager})
+            dispatch_custom_event(EVENT, data, config={"callbacks": manager, **_named(run)})
         except Exception:  # of a handler that raises; the application keeps its documents
             logger.exception("a handler of %s failed", EVENT)
 
@@ -50,7 +51,8 @@ async def atell(verdict: Verdict, run: Run) -> None:
         try:
             data = _noted(verdict, run_id, handlers)
             manager = AsyncCallbackManager(handlers, parent_run_id=run_id)
-            await adispatch_custom_event(EVENT, data, config={"callbacks": manager})
+            named = _named(run)
+            await adispatch_custom_event(EVENT, data, config={"callbacks": manager, **named})
         except Exception:
             logger.exception("a handler of %s failed", EVENT)
 
@@ -59,6 +61,13 @@ def _told(run: Run) -> tuple[UUID | None, list[BaseCallbackHandler]]:
     if isinstance(run, BaseRunManager):
         return run.run_id, run.handlers
     return (run.parent_run_id, run.handlers) if isinstance(run, BaseCallbackManager) else (None, [])
+
+
+def _named(run: Run) -> RunnableConfig:
+    """Return the tags and metadata by which a handler tells whose run it is."""
+    return RunnableConfig(
+        tags=[*getattr(run, "tags", ())], metadata={**getattr(run, "metadata", {})}
+    )
 
 
 def _noted(verdict: Verdict, run_id: UUID, handlers: list[BaseCallbackHandler]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from ragguard.errors import InvalidInputError
 
 import langchain_ragguard
 from langchain_ragguard import RAGGuardRetriever
+from langchain_ragguard.passages import as_passages
 from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder, stored_vectors
 
 
@@ -298,3 +299,34 @@ def test_no_store_is_imported() -> None:
         cwd=Path(langchain_ragguard.__file__).parents[1],
     )
     assert answer.stdout.strip() == "set()"
+
+
+def test_a_store_that_is_only_asynchronous_is_searched(embeddings: WordEmbeddings) -> None:
+    class Awaited(InMemoryVectorStore):
+        def similarity_search_with_score(self, *_: Any, **__: Any) -> Any:
+            raise NotImplementedError("use the asynchronous methods")
+
+        similarity_search = similarity_search_with_score
+
+        async def asimilarity_search_with_score(self, query: str, k: int = 4, **_: Any) -> Any:
+            return super().similarity_search_with_score(query, k)
+
+    store = Awaited(embeddings)
+    store.add_documents(documents())
+    found = KnowledgeBase(store, {"k": 2}).retrieve(QUERY, 3)
+    assert len(found) == 3
+    assert all(one.embedding is not None for one in found)
+
+
+def test_the_ids_of_qdrant_are_those_of_its_points(embeddings: WordEmbeddings) -> None:
+    library = pytest.importorskip("langchain_qdrant")
+    store = library.QdrantVectorStore.from_documents(
+        [Document(page_content=text, id=str(uuid4())) for text in (*POISON, *FACTS)],
+        embeddings,
+        location=":memory:",
+        collection_name="lighthouse",
+    )
+    found = store.similarity_search(QUERY, 3)
+    names = [one.metadata["_id"] for one in found]
+    assert [one.id for one in KnowledgeBase(store, {}).retrieve(QUERY, 3)] == names
+    assert [one.id for one in as_passages(found)[1]] == names

@@ -57,6 +57,18 @@ async def test_a_retriever_tells_its_run(retriever: RAGGuardRetriever, ask: Ask)
     assert "ragguard.dropped_ids" not in traced.extra["metadata"]
 
 
+async def test_a_handler_can_tell_whose_run_it_is(retriever: RAGGuardRetriever, ask: Ask) -> None:
+    class Named(BaseCallbackHandler):
+        def on_custom_event(self, name: str, data: Any, **kwargs: Any) -> None:
+            self.tags, self.metadata = kwargs["tags"], kwargs["metadata"]
+
+    named = Named()
+    config: Any = {"callbacks": [named], "tags": ["prod"], "metadata": {"user_id": "u7"}}
+    await ask(retriever, "invoke", QUERY, config)
+    assert "prod" in named.tags
+    assert named.metadata["user_id"] == "u7"
+
+
 async def test_asynchronous_handlers_are_awaited(retriever: RAGGuardRetriever) -> None:
     awaiting = Awaiting()
     await retriever.ainvoke(QUERY, {"callbacks": [awaiting]})
