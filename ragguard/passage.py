@@ -152,7 +152,8 @@ def as_passages(passages: Iterable[str | Passage]) -> list[Passage]:
             out.append(Passage(item))
         else:
             raise InvalidInputError(
-                f"passages[{position}] is of type {type(item).__name__}; pass str or Passage "
-                "(the LangChain and LlamaIndex integrations convert their own types)"
+                f"passages[{position}] is of type {type(item).__name__}; pass str or Passage(text, "
+                "id=...): the text of a LangChain Document is its page_content, of a LlamaIndex "
+                "node what get_content() returns"
             )
     return out

@@ -39,7 +39,8 @@ def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None
             answers may take `offset` as a third argument; it is then asked page by page. One that
             takes `tenant` by name is told whose event it searches for (`of_tenant`). A
             LangChain retriever over a vector store searches by similarity here, whatever its search
-            type, and a retriever without a k of its own answers with what it returns by itself.
+            type; one that returns parent documents returns them here as well; and one without a k
+            of its own answers with what it returns by itself.
         texts: For a FAISS index: its texts, by position or by id.
         embedder: For a FAISS index and a Chroma collection: what made their vectors; anything that
             `as_embedder` takes. Without it Chroma uses the collection's own embedding function, and
@@ -70,7 +71,8 @@ def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Any:
     if has(source, "similarity_search") or has(source, "asimilarity_search"):
         return LangChainStore(source).retrieve
     store = getattr(source, "vectorstore", None)
-    if has(store, "similarity_search"):
+    # What has a docstore beside it answers with other texts than those that it searches.
+    if has(store, "similarity_search") and getattr(source, "docstore", None) is None:
         return LangChainStore(store, getattr(source, "search_kwargs", None)).retrieve
     if has(source, "as_retriever"):
         return LlamaIndexIndex(source).retrieve

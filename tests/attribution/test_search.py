@@ -178,6 +178,32 @@ def test_langchain_vector_store_without_scores(langchain_store):
 
 
 @pytest.mark.parametrize("search_type", ["similarity", "mmr"])
+def test_what_a_retriever_searches_is_not_taken_for_what_it_answers(langchain_store, search_type):
+    classic = pytest.importorskip("langchain_classic.retrievers.multi_vector")
+    documents = pytest.importorskip("langchain_core.documents")
+    stores = pytest.importorskip("langchain_core.stores")
+    pages = stores.InMemoryStore()
+    ids = [f"page-{row}" for row in range(len(TEXTS))]
+    pages.mset(
+        (id_, documents.Document(page_content=f"Whole page: {text}", id=id_))
+        for id_, text in zip(ids, TEXTS, strict=True)
+    )
+    retriever = classic.MultiVectorRetriever(
+        vectorstore=langchain_store,
+        docstore=pages,
+        id_key="page",
+        search_type=search_type,
+        search_kwargs={"k": 2},
+    )
+    for row, entry in enumerate(langchain_store.store.values()):
+        entry["metadata"]["page"] = ids[row]
+    found = as_retrieve(retriever)(QUERY, 5)
+    assert [one.id for one in found] == [f"page-{row}" for row in ORDER[:5]]
+    assert all(one.text.startswith("Whole page: ") for one in found)
+    assert len(retriever.invoke(QUERY)) == 2
+
+
+@pytest.mark.parametrize("search_type", ["similarity", "mmr"])
 def test_langchain_retriever_over_a_store_is_asked_for_more(langchain_store, search_type):
     retriever = langchain_store.as_retriever(search_type=search_type, search_kwargs={"k": 2})
     check(as_retrieve(retriever))
