@@ -81,6 +81,11 @@ class Filtered(BaseRetriever):
     ) -> list[Document]:
         return [one for one in NOTES if filter is None or filter(one)]
 
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: Any, filter: Any = None
+    ) -> list[Document]:
+        return self._get_relevant_documents(query, run_manager=run_manager, filter=filter)
+
 
 async def test_what_the_base_takes_is_handed_on(ask: Ask) -> None:
     guarded = RAGGuardRetriever(base=Filtered(), guard=Guard(), k=3)
