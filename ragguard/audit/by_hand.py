@@ -71,13 +71,28 @@ def in_whole(event: Event, found: Attribution) -> list[Passage | None]:
     ]
 
 
-def candidates(event: Event, found: Attribution | None) -> list[Passage]:
-    """Return the passages that can be put into quarantine with an event, most responsible first.
+def unranked(event: Event, found: Attribution | None) -> list[Passage]:
+    """Return the passages that came with an event and are not in the scope of its attribution.
 
-    Those are the scope's, or what the generator saw where there is no attribution.
+    Whoever plants a page may take it back once it was read: then the search finds it no more.
     """
     if found is None:
         return [*event.passages]
+    scope = {content_key(one.text) for one in in_whole(event, found) if one is not None}
+    return [one for one in event.passages if content_key(one.text) not in scope]
+
+
+def candidates(event: Event, found: Attribution | None) -> list[Passage]:
+    """Return the passages that can be put into quarantine with an event.
+
+    Those are the scope's, the most responsible first, and what the generator saw beside them.
+    """
+    return [*_ranked(event, found), *unranked(event, found)]
+
+
+def _ranked(event: Event, found: Attribution | None) -> list[Passage]:
+    if found is None:
+        return []
     pairs = zip(found.scores, in_whole(event, found), strict=True)
     ranked = sorted(pairs, key=lambda pair: -pair[0].responsibility)
     return [whole for _, whole in ranked if whole is not None]
@@ -111,4 +126,4 @@ def named(event: Event, found: Attribution | None, names: Sequence[str]) -> list
 
 def to_look_at(event: Event, found: Attribution) -> list[Passage]:
     """Return whom a person looks at first where nobody is accused; nothing if somebody is."""
-    return [] if found.accused else candidates(event, found)[:_MOST]
+    return [] if found.accused else _ranked(event, found)[:_MOST]

@@ -146,6 +146,35 @@ def test_without_an_attribution_what_the_generator_saw_can_be_held():
     assert by_hand.candidates(event, None) == [HONEST, PLANTED]
 
 
+def test_what_the_generator_saw_and_the_search_no_longer_finds_can_be_held():
+    edited = Passage("The deck was edited since.", id="deck")
+    event = Event("e1", QUERY, RESPONSE, passages=(PLANTED, HONEST))
+    for scope in ([HONEST, edited], [HONEST], []):
+        found = unclear(*scope)
+        assert by_hand.unranked(event, found) == [PLANTED, HONEST][: 1 if scope else 2]
+        assert by_hand.named(event, found, [content_key(PLANTED.text)]) == [PLANTED]
+        assert PLANTED not in by_hand.to_look_at(event, found)
+    assert by_hand.candidates(event, unclear(HONEST, edited)) == [edited, HONEST, PLANTED]
+    assert by_hand.named(event, unclear(HONEST), ["deck"]) == [PLANTED]
+    with pytest.raises(InvalidInputError, match="names 2 passages"):
+        by_hand.named(event, unclear(HONEST, edited), ["deck"])
+    assert by_hand.unranked(event, unclear(HONEST, PLANTED)) == []
+
+
+def test_what_the_generator_saw_is_told_where_somebody_else_is_blamed():
+    event = Event("e1", QUERY, RESPONSE, passages=(PLANTED,))
+    blaming = unclear(HONEST, responsible=True)
+    assert by_hand.unranked(event, blaming) == [PLANTED]
+    assert by_hand.named(event, blaming, ["deck"]) == [PLANTED]
+
+
+def test_the_ends_of_a_ranked_page_hide_no_other():
+    honest = Passage("a page of the ferry, " * BRIEF, id="honest")
+    planted = Passage(f"{honest.text[:BRIEF]} 38 cars {honest.text[BRIEF:]}", id="planted")
+    event = Event("e1", QUERY, RESPONSE, passages=(planted,))
+    assert by_hand.unranked(event, unclear(honest).brief()) == [planted]
+
+
 @pytest.mark.parametrize("length", [BRIEF - 1, BRIEF, BRIEF + 1, 5 * BRIEF])
 def test_a_long_text_is_held_whole_or_not_at_all(store, length):
     long = Passage(("a page of the ferry, " * length)[:length], id="long")
