@@ -105,11 +105,12 @@ def named(event: Event, found: Attribution | None, names: Sequence[str]) -> list
         InvalidInputError: A name means several.
         QuarantineNotFoundError: It means none.
     """
-    known, chosen = {content_key(one.text): one for one in candidates(event, found)}, []
+    some, chosen = candidates(event, found), []
+    known, listed = _by_key(some), [*some, *event.passages]
     for name in names:
         by_key = [key for key in known if len(name) >= _LEAST and key.startswith(name.lower())]
         # Whoever plants a passage may give it another's key for its id.
-        meant = by_key or [key for key, one in known.items() if one.id == name]
+        meant = by_key or list(_by_key([one for one in listed if one.id == name]))
         if len(meant) > 1:
             keys = ", ".join(key[:12] for key in meant[:5])
             raise InvalidInputError(
@@ -120,8 +121,17 @@ def named(event: Event, found: Attribution | None, names: Sequence[str]) -> list
                 f"the event has no passage {name!r} with its whole text; `ragguard events show` "
                 "lists what it has, and --passages FILE takes any text"
             )
-        chosen.append(known[meant[0]])
+        alike = known[meant[0]]
+        chosen.append(next((one for one in alike if one.id == name), alike[0]))
     return chosen
+
+
+def _by_key(passages: Sequence[Passage]) -> dict[str, list[Passage]]:
+    """Return passages by what they say: some have the same words, and ids of their own."""
+    alike: dict[str, list[Passage]] = {}
+    for one in passages:
+        alike.setdefault(content_key(one.text), []).append(one)
+    return alike
 
 
 def to_look_at(event: Event, found: Attribution) -> list[Passage]:

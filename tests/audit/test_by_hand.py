@@ -214,6 +214,18 @@ def test_an_id_that_is_anothers_key_names_the_other():
     assert by_hand.named(event, found, [disguised.id]) == [HONEST]
 
 
+def test_passages_of_the_same_words_are_named_by_the_id_of_either():
+    twice = [Passage("Built by M. Dove.", id="a"), Passage("built by M. Dove", id="b")]
+    event = Event("e1", QUERY, RESPONSE, passages=(*twice,))
+    for found in (None, unclear(*twice), unclear(HONEST)):
+        assert by_hand.named(event, found, ["a"]) == twice[:1]
+        assert by_hand.named(event, found, ["b"]) == twice[1:]
+    # The knowledge base has one of them alone, and out of it that goes.
+    assert by_hand.named(event, unclear(twice[1]), ["a"]) == twice[1:]
+    (key,) = {content_key(one.text) for one in twice}
+    assert by_hand.named(event, unclear(twice[1]), [key]) == twice[1:]
+
+
 def test_an_id_of_several_passages_is_refused():
     event = Event("e1", QUERY, RESPONSE)
     found = unclear(HONEST, Passage(PLANTED.text, id="timetable"))
