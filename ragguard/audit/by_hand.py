@@ -8,10 +8,12 @@ the most responsible first, and says which of them is an attack.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from ragguard.arguments import require_names
 from ragguard.attribution.result import BRIEF, Attribution
 from ragguard.audit.decisions import Decisions, decided_by
-from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.audit.quarantine import QuarantineEntry, Reporters
 from ragguard.audit.records import AuditStore, Event
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
@@ -31,12 +33,17 @@ def put(
 ) -> list[QuarantineEntry]:
     """Put passages into quarantine, for good; `Guard.quarantine` says the rest."""
     actor = decided_by(actor, why)
+    require_names(event=event)
     if not why or not why.strip():
         raise InvalidInputError("say why: whoever looks at the quarantine later must understand it")
     blank = [one.id for one in passages if not one.text.strip()]
     if blank or not passages:
         raise InvalidInputError(f"pass passages with a text; {blank} have none")
-    found = None if event is None else store.event(event)
+    reporters: Reporters = ()
+    if event is not None:
+        found, attribution = store.event(event), store.attribution(event)
+        passages = tuple(_of_event(one, found, attribution) for one in passages)
+        reporters = (found.reporter,)
     # Proposed first, so that the trail tells of both, and a failure in between leaves a proposal.
     store.add_quarantine(
         [
@@ -48,13 +55,28 @@ def put(
                 event_id=event,
                 status="proposed",
                 actor=actor,
-                reporters=() if found is None else (found.reporter,),
+                reporters=reporters,
             )
             for one in passages
         ]
     )
     keys = dict.fromkeys(content_key(one.text) for one in passages)
     return Decisions(store).decide(*keys, status="confirmed", actor=actor, said=why)
+
+
+def _of_event(one: Passage, event: Event, found: Attribution | None) -> Passage:
+    """Return a text as the passage of an event that it is; by that one's id it can be removed.
+
+    What has an id of its own stays as it is, and what is none of the event's.
+    """
+    if one.id != Passage(one.text).id:
+        return one
+    alike = _by_key(candidates(event, found)).get(content_key(one.text), [])
+    ends = both_ends(one.text, BRIEF)  # of a long one that was not blamed no more is kept
+    cut = [] if found is None else [other for other in found.ranked if other.text == ends]
+    if len(cut) == 1:  # whoever plants a page may copy the ends of another one
+        alike.append(replace(cut[0], text=one.text))
+    return next((other for other in alike if other.id != one.id), one)
 
 
 def in_whole(event: Event, found: Attribution) -> list[Passage | None]:

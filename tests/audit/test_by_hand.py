@@ -13,7 +13,9 @@ from ragguard.audit import Event, MemoryStore, by_hand, open_store
 from ragguard.audit.decisions import Decisions
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
+from ragguard.repair import remove_quarantined, restore
 from ragguard.text import both_ends
 
 QUERY, RESPONSE = "how many cars does the ferry carry", "38 cars"
@@ -57,6 +59,56 @@ def test_what_an_event_left_open_is_held_and_told_of(store):
         ("quarantine.proposed", "bo", None),
         ("quarantine.confirmed", "bo", "not in the book"),
     ]
+
+
+@pytest.mark.parametrize("event", [["e1"], 5, b"e1"])
+def test_what_is_no_id_of_an_event_changes_nothing(store, event):
+    with pytest.raises(InvalidInputError, match="event must be a str or None"):
+        by_hand.put(store, PLANTED, why="an attack", event=event)
+    assert store.quarantine() == []
+
+
+SAID = "the VEHICLE deck holds 38 cars, when it is fully loaded"
+
+
+@pytest.mark.parametrize(
+    ("scope", "came_with", "given", "expected"),
+    [
+        ([HONEST, PLANTED], (), Passage(PLANTED.text), PLANTED),
+        ([HONEST], (PLANTED,), Passage(PLANTED.text), PLANTED),
+        ([HONEST, PLANTED], (Passage(PLANTED.text),), Passage(PLANTED.text), PLANTED),
+        ([HONEST, PLANTED], (), Passage(SAID), PLANTED),  # of the same words
+        ([HONEST, LONG], (), Passage(LONG.text), LONG),  # of which the ends are kept
+        ([HONEST, LONG], (Passage(LONG.text),), Passage(LONG.text), LONG),
+        ([HONEST], (), Passage(PLANTED.text), Passage(PLANTED.text)),
+        ([HONEST, PLANTED], (), Passage(SAID, id="copy"), Passage(SAID, id="copy")),
+    ],
+)
+def test_a_text_is_held_as_the_passage_of_the_event_that_it_is(
+    store, scope, came_with, given, expected
+):
+    attributed(store, *scope, came_with=came_with)
+    (entry,) = by_hand.put(store, given, why="an attack", event="e1")
+    assert (entry.passage_id, entry.text) == (expected.id, expected.text)
+    assert entry.key == content_key(given.text)
+
+
+def test_a_text_takes_no_id_of_pages_that_share_its_ends(store):
+    ends = "a page of the ferry, " * BRIEF
+    attributed(store, *(Passage(f"{ends} {n} {ends}", id=str(n)) for n in range(2)))
+    given = Passage(f"{ends} 1 {ends}")
+    (entry,) = by_hand.put(store, given, why="an attack", event="e1")
+    assert entry.passage_id == given.id
+
+
+def test_what_was_held_as_a_text_can_be_removed(store):
+    base = KnowledgeBase([replace(PLANTED, metadata={"source": "wiki"}), HONEST])
+    attributed(store, *base.find(["timetable", "deck"]))
+    by_hand.put(store, Passage(PLANTED.text), why="an attack", event="e1")
+    assert [one.id for one in remove_quarantined(store, base, actor="ann").removed] == ["deck"]
+    (back,) = restore(store, base, [content_key(PLANTED.text)], actor="ann")
+    assert (back.id, back.text, back.metadata) == ("deck", PLANTED.text, {"source": "wiki"})
+    assert len(base.find(["deck", Passage(PLANTED.text).id])) == 1
 
 
 def test_what_is_known_already_is_confirmed_whatever_it_was(store):
