@@ -48,13 +48,15 @@ class Deciding:
         Args:
             passage: The passage or text.
             why: The reason, for whoever looks at the quarantine later.
-            event: The event that it was found with, if any.
+            event: The event that it was found with, if any; a text that is one of its passages
+                takes the id of that, by which it can be removed from the knowledge base.
             actor: Who says so.
             tenant: For whom.
 
         Raises:
             EventNotFoundError: There is no such event.
-            InvalidInputError: The text is blank, or `why` says nothing.
+            InvalidInputError: The text is blank, `why` says nothing, or an argument is of the wrong
+                type.
         """
         one = passage if isinstance(passage, Passage) else Passage(passage)
         store = self._parts.store.of_tenant(tenant)

@@ -8,10 +8,12 @@ the most responsible first, and says which of them is an attack.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from ragguard.arguments import require_names
 from ragguard.attribution.result import BRIEF, Attribution
 from ragguard.audit.decisions import Decisions, decided_by
-from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.audit.quarantine import QuarantineEntry, Reporters
 from ragguard.audit.records import AuditStore, Event
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
@@ -31,12 +33,17 @@ def put(
 ) -> list[QuarantineEntry]:
     """Put passages into quarantine, for good; `Guard.quarantine` says the rest."""
     actor = decided_by(actor, why)
+    require_names(event=event)
     if not why or not why.strip():
         raise InvalidInputError("say why: whoever looks at the quarantine later must understand it")
     blank = [one.id for one in passages if not one.text.strip()]
     if blank or not passages:
         raise InvalidInputError(f"pass passages with a text; {blank} have none")
-    found = None if event is None else store.event(event)
+    reporters: Reporters = ()
+    if event is not None:
+        found, attribution = store.event(event), store.attribution(event)
+        passages = tuple(_of_event(one, found, attribution) for one in passages)
+        reporters = (found.reporter,)
     # Proposed first, so that the trail tells of both, and a failure in between leaves a proposal.
     store.add_quarantine(
         [
@@ -48,13 +55,28 @@ def put(
                 event_id=event,
                 status="proposed",
                 actor=actor,
-                reporters=() if found is None else (found.reporter,),
+                reporters=reporters,
             )
             for one in passages
         ]
     )
     keys = dict.fromkeys(content_key(one.text) for one in passages)
     return Decisions(store).decide(*keys, status="confirmed", actor=actor, said=why)
+
+
+def _of_event(one: Passage, event: Event, found: Attribution | None) -> Passage:
+    """Return a text as the passage of an event that it is; by that one's id it can be removed.
+
+    What has an id of its own stays as it is, and what is none of the event's.
+    """
+    if one.id != Passage(one.text).id:
+        return one
+    alike = _by_key(candidates(event, found)).get(content_key(one.text), [])
+    ends = both_ends(one.text, BRIEF)  # of a long one that was not blamed no more is kept
+    cut = [] if found is None else [other for other in found.ranked if other.text == ends]
+    if len(cut) == 1:  # whoever plants a page may copy the ends of another one
+        alike.append(replace(cut[0], text=one.text))
+    return next((other for other in alike if other.id != one.id), one)
 
 
 def in_whole(event: Event, found: Attribution) -> list[Passage | None]:
@@ -71,13 +93,28 @@ def in_whole(event: Event, found: Attribution) -> list[Passage | None]:
     ]
 
 
-def candidates(event: Event, found: Attribution | None) -> list[Passage]:
-    """Return the passages that can be put into quarantine with an event, most responsible first.
+def unranked(event: Event, found: Attribution | None) -> list[Passage]:
+    """Return the passages that came with an event and are not in the scope of its attribution.
 
-    Those are the scope's, or what the generator saw where there is no attribution.
+    Whoever plants a page may take it back once it was read: then the search finds it no more.
     """
     if found is None:
         return [*event.passages]
+    scope = {content_key(one.text) for one in in_whole(event, found) if one is not None}
+    return [one for one in event.passages if content_key(one.text) not in scope]
+
+
+def candidates(event: Event, found: Attribution | None) -> list[Passage]:
+    """Return the passages that can be put into quarantine with an event.
+
+    Those are the scope's, the most responsible first, and what the generator saw beside them.
+    """
+    return [*_ranked(event, found), *unranked(event, found)]
+
+
+def _ranked(event: Event, found: Attribution | None) -> list[Passage]:
+    if found is None:
+        return []
     pairs = zip(found.scores, in_whole(event, found), strict=True)
     ranked = sorted(pairs, key=lambda pair: -pair[0].responsibility)
     return [whole for _, whole in ranked if whole is not None]
@@ -90,11 +127,12 @@ def named(event: Event, found: Attribution | None, names: Sequence[str]) -> list
         InvalidInputError: A name means several.
         QuarantineNotFoundError: It means none.
     """
-    known, chosen = {content_key(one.text): one for one in candidates(event, found)}, []
+    some, chosen = candidates(event, found), []
+    known, listed = _by_key(some), [*some, *event.passages]
     for name in names:
         by_key = [key for key in known if len(name) >= _LEAST and key.startswith(name.lower())]
         # Whoever plants a passage may give it another's key for its id.
-        meant = by_key or [key for key, one in known.items() if one.id == name]
+        meant = by_key or list(_by_key([one for one in listed if one.id == name]))
         if len(meant) > 1:
             keys = ", ".join(key[:12] for key in meant[:5])
             raise InvalidInputError(
@@ -105,10 +143,19 @@ def named(event: Event, found: Attribution | None, names: Sequence[str]) -> list
                 f"the event has no passage {name!r} with its whole text; `ragguard events show` "
                 "lists what it has, and --passages FILE takes any text"
             )
-        chosen.append(known[meant[0]])
+        alike = known[meant[0]]
+        chosen.append(next((one for one in alike if one.id == name), alike[0]))
     return chosen
+
+
+def _by_key(passages: Sequence[Passage]) -> dict[str, list[Passage]]:
+    """Return passages by what they say: some have the same words, and ids of their own."""
+    alike: dict[str, list[Passage]] = {}
+    for one in passages:
+        alike.setdefault(content_key(one.text), []).append(one)
+    return alike
 
 
 def to_look_at(event: Event, found: Attribution) -> list[Passage]:
     """Return whom a person looks at first where nobody is accused; nothing if somebody is."""
-    return [] if found.accused else candidates(event, found)[:_MOST]
+    return [] if found.accused else _ranked(event, found)[:_MOST]

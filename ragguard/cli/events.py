@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,14 +13,14 @@ from ragguard.cli import options
 from ragguard.cli.options import flag, option
 from ragguard.cli.output import (
     FINDING,
-    SHOWN_KEY,
     excerpt,
     minute,
     show_facts,
     show_table,
     write_json,
 )
-from ragguard.content import content_key, content_keys
+from ragguard.cli.whom_to_look_at import show_whom_to_look_at
+from ragguard.content import content_keys
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_json, read_passages, require_fields
 from ragguard.text import printable
@@ -220,8 +219,6 @@ def show_event(
     as_json: options.AsJson = False,
 ) -> None:
     """Show one event, and its attribution when there is one."""
-    from ragguard.audit.by_hand import to_look_at
-
     with options.opened_store(store, tenant=tenant) as opened:
         event, attribution = opened.event(event_id), opened.attribution(event_id)
     if as_json:
@@ -240,20 +237,10 @@ def show_event(
         if event.status != "done":
             show_facts(("earlier", "what follows is shown until the next attribution is there"))
         _show(attribution)
-        if first := to_look_at(event, attribution):
-            keys = [content_key(one.text)[:SHOWN_KEY] for one in first]
-            typer.echo("\nNobody is blamed. These stand out most; look at them first:")
-            show_facts(
-                *((key, excerpt(one.text, 100)) for key, one in zip(keys, first, strict=True))
-            )
-            typer.echo(f"What is an attack goes into quarantine by: {_adding(event)} {keys[0]}")
+        show_whom_to_look_at(event, attribution, store)
         return
     seen = [("passage", f"{one.id}: {excerpt(one.text, 100)}") for one in event.passages]
     show_facts(("query", event.query), ("response", event.response), *seen)
-
-
-def _adding(event: Event) -> str:
-    return f"ragguard quarantine add --event {shlex.quote(printable(event.id))} --why REASON"
 
 
 @events.command("retry")

@@ -178,7 +178,9 @@ def event(visit: Visit) -> dict[str, Any]:
     whole = [] if attribution is None else by_hand.in_whole(found, attribution)
     texts = [(one or score.passage).text for one, score in zip(whole, scores, strict=True)]
     keys = [content_key(text) if one else "" for one, text in zip(whole, texts, strict=True)]
-    entries = {one.key: one for one in visit.store.quarantine(keys=keys)}
+    seen = [(one, content_key(one.text)) for one in by_hand.unranked(found, attribution)]
+    some = [*keys, *(key for _, key in seen)]
+    entries = {one.key: one for one in visit.store.quarantine(keys=some)}
     rows = [
         (rank, score, text, key, entries.get(key))
         for rank, (score, text, key) in enumerate(zip(scores, texts, keys, strict=True), start=1)
@@ -191,6 +193,7 @@ def event(visit: Visit) -> dict[str, Any]:
         "found": attribution,
         "axes": axes(attribution) if attribution is not None else [],
         "rows": rows,
+        "seen": [(one, key, entries.get(key)) for one, key in seen],
         "open": open_case,
         "accused": bool(entries),
         "knowledge": _knowledge(visit, list(entries.values())),

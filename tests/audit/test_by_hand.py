@@ -13,7 +13,9 @@ from ragguard.audit import Event, MemoryStore, by_hand, open_store
 from ragguard.audit.decisions import Decisions
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
+from ragguard.repair import remove_quarantined, restore
 from ragguard.text import both_ends
 
 QUERY, RESPONSE = "how many cars does the ferry carry", "38 cars"
@@ -57,6 +59,56 @@ def test_what_an_event_left_open_is_held_and_told_of(store):
         ("quarantine.proposed", "bo", None),
         ("quarantine.confirmed", "bo", "not in the book"),
     ]
+
+
+@pytest.mark.parametrize("event", [["e1"], 5, b"e1"])
+def test_what_is_no_id_of_an_event_changes_nothing(store, event):
+    with pytest.raises(InvalidInputError, match="event must be a str or None"):
+        by_hand.put(store, PLANTED, why="an attack", event=event)
+    assert store.quarantine() == []
+
+
+SAID = "the VEHICLE deck holds 38 cars, when it is fully loaded"
+
+
+@pytest.mark.parametrize(
+    ("scope", "came_with", "given", "expected"),
+    [
+        ([HONEST, PLANTED], (), Passage(PLANTED.text), PLANTED),
+        ([HONEST], (PLANTED,), Passage(PLANTED.text), PLANTED),
+        ([HONEST, PLANTED], (Passage(PLANTED.text),), Passage(PLANTED.text), PLANTED),
+        ([HONEST, PLANTED], (), Passage(SAID), PLANTED),  # of the same words
+        ([HONEST, LONG], (), Passage(LONG.text), LONG),  # of which the ends are kept
+        ([HONEST, LONG], (Passage(LONG.text),), Passage(LONG.text), LONG),
+        ([HONEST], (), Passage(PLANTED.text), Passage(PLANTED.text)),
+        ([HONEST, PLANTED], (), Passage(SAID, id="copy"), Passage(SAID, id="copy")),
+    ],
+)
+def test_a_text_is_held_as_the_passage_of_the_event_that_it_is(
+    store, scope, came_with, given, expected
+):
+    attributed(store, *scope, came_with=came_with)
+    (entry,) = by_hand.put(store, given, why="an attack", event="e1")
+    assert (entry.passage_id, entry.text) == (expected.id, expected.text)
+    assert entry.key == content_key(given.text)
+
+
+def test_a_text_takes_no_id_of_pages_that_share_its_ends(store):
+    ends = "a page of the ferry, " * BRIEF
+    attributed(store, *(Passage(f"{ends} {n} {ends}", id=str(n)) for n in range(2)))
+    given = Passage(f"{ends} 1 {ends}")
+    (entry,) = by_hand.put(store, given, why="an attack", event="e1")
+    assert entry.passage_id == given.id
+
+
+def test_what_was_held_as_a_text_can_be_removed(store):
+    base = KnowledgeBase([replace(PLANTED, metadata={"source": "wiki"}), HONEST])
+    attributed(store, *base.find(["timetable", "deck"]))
+    by_hand.put(store, Passage(PLANTED.text), why="an attack", event="e1")
+    assert [one.id for one in remove_quarantined(store, base, actor="ann").removed] == ["deck"]
+    (back,) = restore(store, base, [content_key(PLANTED.text)], actor="ann")
+    assert (back.id, back.text, back.metadata) == ("deck", PLANTED.text, {"source": "wiki"})
+    assert len(base.find(["deck", Passage(PLANTED.text).id])) == 1
 
 
 def test_what_is_known_already_is_confirmed_whatever_it_was(store):
@@ -146,6 +198,35 @@ def test_without_an_attribution_what_the_generator_saw_can_be_held():
     assert by_hand.candidates(event, None) == [HONEST, PLANTED]
 
 
+def test_what_the_generator_saw_and_the_search_no_longer_finds_can_be_held():
+    edited = Passage("The deck was edited since.", id="deck")
+    event = Event("e1", QUERY, RESPONSE, passages=(PLANTED, HONEST))
+    for scope in ([HONEST, edited], [HONEST], []):
+        found = unclear(*scope)
+        assert by_hand.unranked(event, found) == [PLANTED, HONEST][: 1 if scope else 2]
+        assert by_hand.named(event, found, [content_key(PLANTED.text)]) == [PLANTED]
+        assert PLANTED not in by_hand.to_look_at(event, found)
+    assert by_hand.candidates(event, unclear(HONEST, edited)) == [edited, HONEST, PLANTED]
+    assert by_hand.named(event, unclear(HONEST), ["deck"]) == [PLANTED]
+    with pytest.raises(InvalidInputError, match="names 2 passages"):
+        by_hand.named(event, unclear(HONEST, edited), ["deck"])
+    assert by_hand.unranked(event, unclear(HONEST, PLANTED)) == []
+
+
+def test_what_the_generator_saw_is_told_where_somebody_else_is_blamed():
+    event = Event("e1", QUERY, RESPONSE, passages=(PLANTED,))
+    blaming = unclear(HONEST, responsible=True)
+    assert by_hand.unranked(event, blaming) == [PLANTED]
+    assert by_hand.named(event, blaming, ["deck"]) == [PLANTED]
+
+
+def test_the_ends_of_a_ranked_page_hide_no_other():
+    honest = Passage("a page of the ferry, " * BRIEF, id="honest")
+    planted = Passage(f"{honest.text[:BRIEF]} 38 cars {honest.text[BRIEF:]}", id="planted")
+    event = Event("e1", QUERY, RESPONSE, passages=(planted,))
+    assert by_hand.unranked(event, unclear(honest).brief()) == [planted]
+
+
 @pytest.mark.parametrize("length", [BRIEF - 1, BRIEF, BRIEF + 1, 5 * BRIEF])
 def test_a_long_text_is_held_whole_or_not_at_all(store, length):
     long = Passage(("a page of the ferry, " * length)[:length], id="long")
@@ -183,6 +264,18 @@ def test_an_id_that_is_anothers_key_names_the_other():
     disguised = Passage("The ferry was built in 1921.", id=content_key(HONEST.text))
     event, found = Event("e1", QUERY, RESPONSE), unclear(HONEST, disguised)
     assert by_hand.named(event, found, [disguised.id]) == [HONEST]
+
+
+def test_passages_of_the_same_words_are_named_by_the_id_of_either():
+    twice = [Passage("Built by M. Dove.", id="a"), Passage("built by M. Dove", id="b")]
+    event = Event("e1", QUERY, RESPONSE, passages=(*twice,))
+    for found in (None, unclear(*twice), unclear(HONEST)):
+        assert by_hand.named(event, found, ["a"]) == twice[:1]
+        assert by_hand.named(event, found, ["b"]) == twice[1:]
+    # The knowledge base has one of them alone, and out of it that goes.
+    assert by_hand.named(event, unclear(twice[1]), ["a"]) == twice[1:]
+    (key,) = {content_key(one.text) for one in twice}
+    assert by_hand.named(event, unclear(twice[1]), [key]) == twice[1:]
 
 
 def test_an_id_of_several_passages_is_refused():

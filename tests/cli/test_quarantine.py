@@ -10,6 +10,7 @@ import pytest
 
 from ragguard.attribution import Attribution
 from ragguard.audit import Event, QuarantineEntry, open_store
+from ragguard.cli.whom_to_look_at import show_whom_to_look_at
 from ragguard.content import content_key
 from ragguard.passage import Passage
 
@@ -145,12 +146,57 @@ def test_an_event_that_blames_nobody_names_whom_to_look_at_and_the_command(run, 
     assert (first, second[12:]) == (f"{key[:12]} It holds 38 cars.", " The ferry carries 52 cars.")
     line = shown.splitlines()[-1]
     command = shlex.split(line.partition("by: ")[2])
-    assert command[:5] == ["ragguard", "quarantine", "add", "--event", "e'; ls"]
-    put = run(*command[1:], "--store", store_url, "--actor", "bo", "--json")
+    assert command[:5] == ["ragguard", "quarantine", "add", "--store", store_url]
+    assert command[5:7] == ["--event", "e'; ls"]
+    put = run(*command[1:], "--actor", "bo", "--json")
     (entry,) = json.loads(put.stdout)
     assert (entry["status"], entry["actor"], entry["reason"]) == ("confirmed", "bo", "REASON")
     assert (entry["event_id"], entry["reporters"]) == ("e'; ls", ["ann"])
     assert _statuses(store_url)["$(b)"] == ("confirmed", "bo")
+
+
+@pytest.mark.parametrize("scope", [[Passage("The pier is of oak.", id="k")], []])
+@pytest.mark.parametrize("blamed", [True, False])
+def test_what_the_search_no_longer_finds_is_named_with_the_command(run, tmp_path, scope, blamed):
+    url = str(tmp_path / "a store's $(x).db")
+    gone = Passage("Built by\x1b[2J M. Dove.", id="doc 1\x1b[2J")
+    store = open_store(url).of_tenant("our house")
+    store.add_event(Event("e", "who built it", "M. Dove", (gone,), tenant="our house"))
+    n, cause = len(scope), "poisoning" if blamed and scope else "unclear"
+    found = ("who built it", "M. Dove", "ragorigin", scope, [[0.0] * n] * 4, [blamed] * n)
+    store.finish_event("e", Attribution.of(*found, (cause, "so it is"), {}))
+    show = ["events", "show", "e", "--store", url, "--tenant", "our house"]
+    shown = run(*show).stdout
+    store.close()
+    key = content_key(gone.text)
+    assert "\x1b" not in shown
+    *_, told, line, last = shown.splitlines()
+    ending = "as well; the search did not find them any more:" if scope else ":"
+    assert told.startswith("The generator saw these")
+    assert told.endswith(ending)
+    assert line.startswith(f"{key[:12]} doc 1")
+    command = shlex.split(last.partition("by: ")[2])
+    (entry,) = json.loads(run(*command[1:], "--actor", "bo", "--json").stdout)
+    assert (entry["key"], entry["event_id"], entry["status"]) == (key, "e", "confirmed")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://bo@db/audit", "postgresql://bo@db/audit"),
+        ("postgresql://bo:secret@db/audit", "..."),
+        ("postgresql://db/audit?user=bo&password=secret", "..."),
+        ("postgresql://bo@/audit?host=/run/pg", "'postgresql://bo@/audit?host=/run/pg'"),
+        ("a:b@c.db", "a:b@c.db"),
+        ("~/a b.db", "'~/a b.db'"),
+    ],
+)
+def test_the_command_has_the_store_without_a_password(capsys, url, shown):
+    event, nothing = Event("e", "q", "r", (Passage("Built by M. Dove."),)), [[]] * 4
+    found = Attribution.of("q", "r", "ragorigin", [], nothing, [], ("unclear", "so"), {})
+    show_whom_to_look_at(event, found, url)
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert f" add --store {shown} --event e --why REASON " in last
 
 
 def test_nobody_to_look_at_where_somebody_is_blamed(run, store_url):

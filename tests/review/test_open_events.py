@@ -41,6 +41,22 @@ def opened(store):
     return store
 
 
+TAKEN_BACK = Passage(
+    f"The lower deck holds 38 cars. {HOSTILE}", id="<b>gone", metadata={"source": "<i>wiki"}
+)
+
+
+@pytest.fixture
+def taken_back(opened):
+    """An event whose report brought along what the knowledge base no longer has."""
+    seen, scope = (HONEST, TAKEN_BACK), [HONEST, Passage("It was edited.", id=TAKEN_BACK.id)]
+    opened.add_event(Event("gone", QUERY, "38 cars", seen, "ann"))
+    columns, unclear = [[0.1, 0.2]] * 4, ("unclear", "nobody states it")
+    found = (QUERY, "38 cars", "ragorigin", scope, columns, [False] * 2, unclear, {})
+    opened.finish_event("gone", Attribution.of(*found))
+    return opened
+
+
 def known(store) -> dict[str, str]:
     return {one.passage_id: one.status for one in store.quarantine() if one.event_id == "open"}
 
@@ -132,3 +148,40 @@ def test_an_event_without_an_attribution_shows_what_was_read(client, store, do):
     store.add_event(Event("open", QUERY, "38 cars", (HONEST, PLANTED), "ann"))
     assert press(client, PAGE, do, key=content_key(PLANTED.text)).status_code == 303
     assert known(store) == ({PLANTED.id: "confirmed"} if do == "confirm" else {})
+
+
+def test_what_the_search_no_longer_finds_is_shown_and_can_be_ticked(client, taken_back):  # noqa: F811
+    response = client.get("/event?id=gone")
+    page, words = read(response), read(response).words
+    assert words.count("The lower deck holds 38 cars.") == 1
+    assert words.count("52 cars when no lorries are booked.") == 1  # among those in scope alone
+    assert "the search did not find them any more" in words
+    assert words.index("It was edited.") < words.index("The lower deck")
+    assert {"i", "script", "img"}.isdisjoint(page.tags)
+    assert "<b>gone" in words
+    assert "<i>wiki" in words
+    (form,) = [form for form in page.forms if "confirm" in form["do"]]
+    key = content_key(TAKEN_BACK.text)
+    assert [value for name, value in form["fields"] if name == "key"].count(key) == 1
+    confirmed = press(client, "/event?id=gone", "confirm", key=key)
+    assert confirmed.headers["location"] == "/event?id=gone&done=confirm&count=1"
+    (entry,) = taken_back.quarantine(keys=[key])
+    assert (entry.passage_id, entry.text, entry.event_id) == ("<b>gone", TAKEN_BACK.text, "gone")
+    (form,) = [form for form in read(client.get("/event?id=gone")).forms if "undo" in form["do"]]
+    assert "release" in form["do"]  # the page knows what became of it
+
+
+def test_where_nothing_was_in_scope_what_was_read_is_shown(client, opened):  # noqa: F811
+    opened.add_event(Event("none", QUERY, "38 cars", (HONEST, PLANTED), "ann"))
+    unclear = ("unclear", "no such answer was given")
+    found = Attribution.of(QUERY, "38 cars", "answers", [], [[]] * 4, [], unclear, {})
+    opened.finish_event("none", found)
+    words = read(client.get("/event?id=none")).words
+    assert "Nobody is blamed" not in words
+    assert "did not find" not in words  # nothing was searched
+    assert press(client, "/event?id=none", "confirm", key=content_key(PLANTED.text)).is_redirect
+    assert [one.event_id for one in opened.quarantine(status="confirmed")].count("none") == 1
+
+
+def test_nothing_is_said_of_others_where_the_search_finds_all(client, opened):  # noqa: F811
+    assert "Passages that the generator saw" not in read(client.get(PAGE)).words
