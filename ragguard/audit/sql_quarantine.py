@@ -35,13 +35,8 @@ class _Changing(Changing):
         self._version = next_version(session)  # before the first look: changes queue up here
 
     def entries(self, keys: Collection[str]) -> dict[str, QuarantineEntry]:
-        mine, wanted = QuarantineRow.tenant == self.tenant, list(keys)
-        found: dict[str, QuarantineEntry] = {}
-        for first in range(0, len(wanted), _AT_ONCE):
-            some = QuarantineRow.key.in_(wanted[first : first + _AT_ONCE])
-            for row in self._session.scalars(select(QuarantineRow).where(mine, some)):
-                found[row.key] = row.to_record()
-        return found
+        mine = select(QuarantineRow).where(QuarantineRow.tenant == self.tenant)
+        return {row.key: row.to_record() for row in _of_keys(self._session, mine, keys)}
 
     def load(self, new: QuarantineEntry, now: datetime) -> Load:
         unseen, event = QuarantineRow.status == "quarantined", QuarantineRow.event_id
@@ -110,14 +105,20 @@ class SqlQuarantine(Holdings):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[QuarantineEntry]:
-        newest = self._mine.order_by(QuarantineRow.created_at.desc(), QuarantineRow.seq.desc())
+        of_status = self._mine
         if status is not None:
-            newest = newest.where(QuarantineRow.status == status)
+            of_status = of_status.where(QuarantineRow.status == status)
+        first, count = max(offset, 0), None if limit is None else max(limit, 0)
         if keys is not None:
-            newest = newest.where(QuarantineRow.key.in_(keys))
-        some = newest.limit(None if limit is None else max(limit, 0)).offset(max(offset, 0))
+            with self._database.read() as session:
+                rows = list(_of_keys(session, of_status, keys))
+                rows.sort(key=lambda row: (row.created_at, row.seq), reverse=True)
+                last = None if count is None else first + count
+                return [row.to_record() for row in rows[first:last]]
+        newest = of_status.order_by(QuarantineRow.created_at.desc(), QuarantineRow.seq.desc())
         with self._database.read() as session:
-            return [row.to_record() for row in session.scalars(some)]
+            some = session.scalars(newest.limit(count).offset(first))
+            return [row.to_record() for row in some]
 
     def quarantine_counts(self) -> dict[QuarantineStatus, int]:
         status = QuarantineRow.status
@@ -144,6 +145,17 @@ class SqlQuarantine(Holdings):
     @property
     def _mine(self) -> Select[QuarantineRow]:
         return select(QuarantineRow).where(QuarantineRow.tenant == self.tenant)
+
+
+def _of_keys(
+    session: Session, rows: Select[QuarantineRow], keys: Collection[str]
+) -> Iterator[QuarantineRow]:
+    """Yield those of some rows that have one of these keys: a statement takes so many at most."""
+    wanted = list(dict.fromkeys(keys))
+    for first in range(0, len(wanted), _AT_ONCE):
+        yield from session.scalars(
+            rows.where(QuarantineRow.key.in_(wanted[first : first + _AT_ONCE]))
+        )
 
 
 def _listed(session: Session, tenant: str) -> list[Allowance]:

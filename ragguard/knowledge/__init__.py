@@ -5,8 +5,8 @@ Each class wraps one kind. What it can do it does under the same names:
 - `retrieve(query, limit)` returns the `limit` best passages, best first, with the source's score;
 - `find(ids)` returns the passages with these ids, with their vectors where the source has them;
 - `remove(ids)` takes them out, and returns what `find` would have;
-- `add(passages)` puts passages in. One with a known id is replaced, and one without a vector gets
-  the embedder's.
+- `add(passages)` puts passages in. What has one of their ids is replaced, and one without a vector
+  gets the embedder's. Of several with one id all go in, or the last where ids must differ.
 
 They raise `InvalidInputError` where a source cannot do what it is asked for, `EmbeddingError` where
 an embedder's vectors do not fit, and `StoreError` where a database fails. Nothing is then changed.

@@ -28,6 +28,8 @@ class FaissIndex(Adapter):
     made the vectors; None is the built-in one.
     """
 
+    _may_share_ids = True
+
     def __init__(self, index: Any, texts: Texts, embedder: Any) -> None:
         self._index = index
         self._texts: Any = texts
@@ -51,9 +53,9 @@ class FaissIndex(Adapter):
     def _find(self, ids: list[str]) -> list[Passage]:
         numbers = self._numbers()
         return [
-            self._at(numbers[name], score=None, embedding=self._vector(numbers[name]))
+            self._at(number, score=None, embedding=self._vector(number))
             for name in ids
-            if name in numbers
+            for number in numbers.get(name, ())
         ]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
@@ -62,7 +64,7 @@ class FaissIndex(Adapter):
 
     def _delete(self, ids: list[str]) -> None:
         numbers = self._numbers()
-        gone = np.array([numbers[name] for name in ids], dtype=np.int64)
+        gone = np.array([n for name in ids for n in numbers[name]], dtype=np.int64)
         try:
             self._index.remove_ids(gone)
         except RuntimeError as error:
@@ -132,12 +134,14 @@ class FaissIndex(Adapter):
                 "as a list of Passage with ids of their own"
             )
 
-    def _numbers(self) -> dict[str, int]:
+    def _numbers(self) -> dict[str, list[int]]:
         by_number = isinstance(self._texts, Mapping)
         items = self._texts.items() if by_number else enumerate(self._texts)
-        return {
-            text.id if isinstance(text, Passage) else str(number): number for number, text in items
-        }
+        found: dict[str, list[int]] = {}
+        for number, text in items:
+            name = text.id if isinstance(text, Passage) else str(number)
+            found.setdefault(name, []).append(number)
+        return found
 
     def _vector(self, number: int) -> NDArray[np.float32] | None:
         try:

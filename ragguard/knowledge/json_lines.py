@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -23,9 +24,11 @@ _Lines = list[tuple[Passage, bytes]]
 class JsonLinesFile:
     """A file of passages, read anew once it has changed, and replaced as a whole or not at all.
 
-    Lines that stay do so byte for byte. One that is put in holds id, text, metadata and vector, and
-    no other keys that it may have had before. `InvalidInputError` where the file cannot be read or
-    written, or a line is bad; `StoreError` where somebody else writes to it at the same moment.
+    Lines that stay do so byte for byte, though blank ones go, and the last one is ended. One that
+    is put in holds id, text, metadata and vector, and no other keys that it may have had before.
+    Owner, group and mode stay, where the process may set them. `InvalidInputError` where the file
+    cannot be read or written, or a line is bad; `StoreError` where somebody else writes to it at
+    the same moment.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -49,8 +52,7 @@ class JsonLinesFile:
         return self._replaced(set(ids), ())
 
     def add(self, passages: Sequence[Passage]) -> None:
-        of_ids = {passage.id: passage for passage in passages}
-        self._replaced(of_ids.keys(), map(_as_line, of_ids.values()))
+        self._replaced({passage.id for passage in passages}, map(_as_line, passages))
 
     def _replaced(self, ids: Collection[str], more: Iterable[bytes]) -> list[Passage]:
         """Write the lines without those of some ids, and more after them; return what is gone."""
@@ -68,7 +70,7 @@ class JsonLinesFile:
             state = _state(os.fstat(stream.fileno()))
             data = b"".join(raw_lines(stream, self._path)).removeprefix(b"\xef\xbb\xbf")
         parsed = read_lines(BytesIO(data), str(self._path))
-        raw = (line.rstrip(b"\r\n") + b"\n" for line in BytesIO(data) if line.strip())
+        raw = (line.removesuffix(b"\n") + b"\n" for line in BytesIO(data) if line.strip())
         pairs = zip(parsed, raw, strict=True)
         return [(passage_from_json(one.value, one.place), line) for one, line in pairs], state
 
@@ -81,6 +83,7 @@ class JsonLinesFile:
                     file.writelines(lines)
                     file.flush()
                     os.fsync(file.fileno())
+                    _keep_owner(target.stat(), made)
                     shutil.copymode(target, made)
                     if _state(target.stat()) != state:
                         raise StoreError(f"another process has just written {target}; try again")
@@ -94,6 +97,13 @@ class JsonLinesFile:
 
 def _state(found: os.stat_result) -> tuple[int, ...]:
     return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _keep_owner(found: os.stat_result, made: Path) -> None:
+    """Give a file the group and the owner of another one, each if the process may."""
+    for owner, group in ((-1, found.st_gid), (found.st_uid, -1)):
+        with suppress(OSError, AttributeError):  # Windows has no chown
+            os.chown(made, owner, group)
 
 
 def _as_line(passage: Passage) -> bytes:

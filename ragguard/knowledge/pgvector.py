@@ -35,7 +35,8 @@ class PgVectorTable(Adapter):
     Args:
         engine: An SQLAlchemy engine for the database.
         table: The table, "schema.table" where the search path does not have it.
-        id: Its column of ids, of any type; values must differ.
+        id: Its column of ids, of any type. Where values do not differ, `remove_quarantined` leaves
+            the rows alone that share one.
         text: Its column of texts.
         embedding: Its column of embeddings, of pgvector's `vector` or `halfvec`, or an array of
             numbers, which cannot be searched.
@@ -48,6 +49,8 @@ class PgVectorTable(Adapter):
         InvalidInputError: There is no such table or column, or a column is of another type.
         StoreError: The database fails.
     """
+
+    _may_share_ids = True
 
     def __init__(
         self,

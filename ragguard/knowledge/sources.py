@@ -51,6 +51,9 @@ def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
 class Adapter(ABC):
     """A knowledge base that is asked for each id once, and for nothing where there is no id."""
 
+    _may_share_ids = False
+    """Whether several texts can stand under one id."""
+
     def find(self, ids: Sequence[str]) -> list[Passage]:
         some = storable(dict.fromkeys(ids))
         return self._find(some) if some else []
@@ -58,13 +61,14 @@ class Adapter(ABC):
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         found = self.find(ids)
         if found:
-            self._delete([passage.id for passage in found])
+            self._delete(list(dict.fromkeys(passage.id for passage in found)))
         return found
 
     def add(self, passages: Sequence[Passage]) -> None:
+        if passages and not self._may_share_ids:
+            passages = [*{passage.id: passage for passage in passages}.values()]
         if passages:
-            of_ids = {passage.id: passage for passage in passages}
-            self._add([*of_ids.values()], [*of_ids])
+            self._add(passages, [passage.id for passage in passages])
 
     @abstractmethod
     def _find(self, ids: list[str]) -> list[Passage]: ...

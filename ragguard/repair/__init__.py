@@ -2,7 +2,8 @@
 
 from ragguard.repair.enhancement import Enhancer
 from ragguard.repair.removable import Removable, as_removable
-from ragguard.repair.removal import Removal, Standing, look_up, remove_quarantined, restore
+from ragguard.repair.removal import Removal, Standing, look_up, remove_quarantined
+from ragguard.repair.restoration import known_metadata, restore
 
 __all__ = [
     "Enhancer",
@@ -10,6 +11,7 @@ __all__ = [
     "Removal",
     "Standing",
     "as_removable",
+    "known_metadata",
     "look_up",
     "remove_quarantined",
     "restore",

@@ -21,7 +21,10 @@ class Removable(Protocol):
         """Take out the passages with these ids and return those that were there, as they were."""
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Put passages in under their ids; a passage with one of the ids is replaced."""
+        """Put passages in under their ids, in place of what has one of the ids.
+
+        Of several with one id all go in, where the knowledge base can hold them.
+        """
 
 
 def as_removable(

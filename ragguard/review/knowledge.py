@@ -10,18 +10,31 @@ from typing import Any
 
 from ragguard.arguments import require_method
 from ragguard.audit import AuditStore
+from ragguard.audit.allow_list import as_allowed
 from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.audit.trail import TrailRow
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.passage import Passage
-from ragguard.repair import Standing, look_up, remove_quarantined, restore
+from ragguard.repair import (
+    Removal,
+    Standing,
+    known_metadata,
+    look_up,
+    remove_quarantined,
+    restore,
+)
 from ragguard.text import printable
 
 SEARCHED = 5_000
 """Newest rows of the trail among which those of one passage are looked for."""
 
 _PATIENCE_S = 10.0
-_RESTORED = ("confirmed", "quarantined", "released")
+_RESTORED = (
+    "confirmed",
+    "quarantined",
+    "released",
+)  # of others only what the trail says was removed
+_SHARED = "other texts share its id in the knowledge base; give each an id of its own there"
 
 
 @dataclass(frozen=True)
@@ -97,9 +110,15 @@ class Knowledge:
     def rows(self, store: AuditStore, entries: Sequence[QuarantineEntry]) -> list[Row]:
         """Return what stands under the ids of entries, and so what would be done; a dry run."""
         found = look_up(self.base, entries)
-        gone = any(one.passage is None and one.other is None for one in found)
-        told = _removals(store) if gone else {}
-        return [_row(one, told.get(one.entry.key)) for one in found]
+        gone = [one.entry for one in found if one.passage is None and one.other is None]
+        told, known = (_removals(store), known_metadata(store, gone)) if gone else ({}, {})
+        allowed = as_allowed(store.allowances())
+        return [
+            _gone(one.entry, told.get(one.entry.key), whole=one.entry.key in known)
+            if one.passage is None and one.other is None
+            else _row(one, allowed=one.passage is not None and allowed.holds(one.passage))
+            for one in found
+        ]
 
     def remove(
         self, store: AuditStore, keys: Sequence[str], *, actor: str, said: str
@@ -107,10 +126,7 @@ class Knowledge:
         """Take confirmed passages out."""
         done = remove_quarantined(store, self.base, keys=keys, actor=actor, why=said)
         if not done.removed:
-            raise InvalidInputError(
-                "nothing was removed: what is confirmed does not stand in the knowledge base any "
-                "more, or was changed there; go back, load the page again and look"
-            )
+            raise InvalidInputError(f"nothing was removed: {_why_nothing(done)}")
         return done.removed
 
     def restore(
@@ -126,23 +142,44 @@ class Knowledge:
         return restore(store, self.base, keys, actor=actor, why=said)
 
 
-def _row(one: Standing, removal: TrailRow | None) -> Row:
+def _why_nothing(done: Removal) -> str:
+    if done.allowed:
+        return "it is allowed, or its source is; go back, load the page again and look"
+    if done.shared:
+        return f"{_SHARED}; go back, load the page again and look"
+    return (
+        "what is confirmed does not stand in the knowledge base any more, or was changed there; go "
+        "back, load the page again and look"
+    )
+
+
+def _row(one: Standing, *, allowed: bool) -> Row:
     entry = one.entry
+    if allowed and entry.status == "confirmed":
+        words = "It is allowed, or its source is, so it stays; take that off the allow-list first."
+        return Row(entry, words, one.passage)
+    if one.passage is not None and one.other is not None and entry.status == "confirmed":
+        return Row(entry, f"It stays: {_SHARED}.", one.passage)
     if one.passage is not None and entry.status == "confirmed":
         return Row(entry, "This would be removed.", one.passage, "remove")
     if one.passage is not None:
         words = "It stands in the knowledge base; only what is confirmed can be removed."
         return Row(entry, words, one.passage)
-    if one.other is not None:
-        words = "Another text has its id now, and is left alone; if it lies as well, report it."
-        return Row(entry, words, one.other)
-    if entry.status not in _RESTORED:
+    words = "Another text has its id now, and is left alone; if it lies as well, report it."
+    return Row(entry, words, one.other)
+
+
+def _gone(entry: QuarantineEntry, removal: TrailRow | None, *, whole: bool) -> Row:
+    if removal is None and entry.status not in _RESTORED:
         return Row(entry, "It is not in the knowledge base.")
     words = "It is not in the knowledge base, and the trail tells of nobody who removed it."
     if removal is not None:
         who, when = printable(str(removal.actor))[:60], str(removal.at)[:16].replace("T", " ")
         words = f"It is not in the knowledge base: {who} removed it, {when}."
-    return Row(entry, f"{words} Restoring releases it as well.", None, "restore")
+    words += " Restoring releases it as well."
+    if not whole:
+        words += " Its metadata are not known: it would go back without."
+    return Row(entry, words, None, "restore")
 
 
 def _removals(store: AuditStore) -> dict[str, TrailRow]:

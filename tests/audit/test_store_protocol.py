@@ -340,6 +340,23 @@ def test_entries_are_found_by_their_keys(store):
     assert store.quarantine(keys=[]) == []
 
 
+def test_entries_of_more_keys_than_a_statement_takes_are_the_newest_first(store, monkeypatch):
+    monkeypatch.setattr("ragguard.audit.sql_quarantine._AT_ONCE", 2)
+    store.add_quarantine([entry("k"), entry("l", 4), entry("m", 1), entry("n", 2), entry("o", 3)])
+    keys = ["m", "k", "none", "o", "l", "k", "n"]
+    assert [one.key for one in store.quarantine(keys=keys)] == ["l", "o", "n", "m", "k"]
+    assert [one.key for one in store.quarantine(keys=keys, limit=2, offset=1)] == ["o", "n"]
+    assert store.quarantine(keys=keys, limit=0) == []
+    assert [one.key for one in store.quarantine(keys=keys, offset=4)] == ["k"]
+
+
+@pytest.mark.slow
+def test_any_number_of_keys_is_asked_for(store):
+    store.add_quarantine([entry("k")])
+    keys = ["k", *(f"{number:032x}" for number in range(251_000))]
+    assert store.quarantine(keys=keys) == [entry("k")]
+
+
 def test_what_was_released_stays_released(store):
     store.add_quarantine([entry("k", event_id="e")])
     before = datetime.now(UTC)

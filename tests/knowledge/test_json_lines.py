@@ -1,6 +1,7 @@
 """A file of passages: what stays in it does so byte for byte, and it is replaced or left."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,8 @@ def test_a_passage_goes_and_comes_back_as_it_was_and_the_others_stay(path):
     ]
     (taken,) = base.remove(["x", "none"])
     assert (taken.text, taken.metadata) == ("planted \ud800", {"source": "s"})
-    first, _, second = LINES.splitlines()[:3]
-    assert path.read_bytes().splitlines() == [first, second]
+    first, _, second = LINES.splitlines(keepends=True)[:3]
+    assert path.read_bytes() == first + second
     base.add([taken])
     (back,) = base.find(["x"])
     assert back == taken
@@ -43,10 +44,14 @@ def test_a_passage_goes_and_comes_back_as_it_was_and_the_others_stay(path):
     assert [*path.parent.iterdir()] == [path]
 
 
-def test_a_passage_with_a_known_id_is_replaced_and_of_two_the_last_counts(path):
+def test_a_passage_with_a_known_id_is_replaced_and_of_two_with_one_id_both_go_in(path):
     base = JsonLinesFile(path)
     base.add([Passage("first", id="x"), Passage("last", id="x")])
-    assert [one.text for one in base.find(["x"])] == ["last"]
+    assert [one.text for one in base.find(["x"])] == ["first", "last"]
+    base.add(base.remove(["x"]))
+    assert [one.text for one in base.find(["x"])] == ["first", "last"]
+    base.add([Passage("new", id="x")])
+    assert [one.text for one in base.find(["x"])] == ["new"]
 
 
 def test_ids_that_a_database_would_not_take_are_found(path):
@@ -68,6 +73,24 @@ def test_a_link_stays_a_link(path):
     link.symlink_to(path)
     JsonLinesFile(link).remove(["x"])
     assert link.is_symlink()
+    assert JsonLinesFile(path).find(["x"]) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "chown"), reason="needs owners")
+@pytest.mark.parametrize("may", [True, False])
+def test_owner_and_group_stay_where_the_process_may_set_them(path, monkeypatch, may):
+    asked = []
+
+    def chown(file, owner, group):
+        asked.append((owner, group))
+        if not may:
+            raise PermissionError
+
+    monkeypatch.setattr("os.chown", chown)
+    found = path.stat()
+    JsonLinesFile(path).remove(["x"])
+    assert sorted(asked) == [(-1, found.st_gid), (found.st_uid, -1)]
+    assert path.stat().st_mode & 0o777 == 0o640
     assert JsonLinesFile(path).find(["x"]) == []
 
 

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from ragguard.audit import MemoryStore, QuarantineEntry
+from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError, StoreError
 from ragguard.knowledge import PgVectorTable
 from ragguard.passage import Passage
-from ragguard.repair import Enhancer
+from ragguard.repair import Enhancer, remove_quarantined, restore
 
 pytestmark = pytest.mark.postgres
 
@@ -104,6 +106,20 @@ def test_what_the_database_refuses_changes_nothing(arrays):
     run(arrays, "DROP TABLE passages")
     with pytest.raises(StoreError, match="passages"):
         base.remove(["1"])
+
+
+def test_rows_that_share_an_id_stay_and_come_back_together(postgres_engine):
+    run(postgres_engine, "CREATE TABLE docs (id text, text text, embedding double precision[])")
+    base, lie = PgVectorTable(postgres_engine, "docs", embedder=EMBEDDER), "The weir fell."
+    base.add([*(Passage(one, id="page") for one in (*TEXTS, lie)), Passage(lie, id="alone")])
+    store, key = MemoryStore(), content_key(lie)
+    store.add_quarantine([QuarantineEntry(key, "page", lie, "found", status="confirmed")])
+    assert [one.passage_id for one in remove_quarantined(store, base).shared] == ["page"]
+    assert sorted(one.text for one in base.find(["page"])) == sorted([*TEXTS, lie])
+    restore(store, base, [key])
+    base.add(base.remove(["page"]))
+    assert sorted(one.text for one in base.find(["page"])) == sorted([*TEXTS, lie])
+    assert len(base.find(["alone"])) == 1
 
 
 def test_arrays_cannot_be_searched(arrays):

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from ragguard import Passage
 from ragguard.audit import QuarantineEntry
+from ragguard.audit.allow_list import allowance
 from ragguard.audit.trail import Keys
 from ragguard.audit.trail_check import check
 from ragguard.content import content_key
@@ -27,7 +28,7 @@ from ragguard.review.app import review_app
 from ragguard.review.knowledge import Knowledge
 from ragguard.review.request import Settings
 
-from .conftest import LIE, QUERY, SCRIPT, knowledge, poison
+from .conftest import LIE, QUERY, SCRIPT, SOURCE, knowledge, poison
 from .test_app import TAGS, TOKEN, press, read
 
 HOSTILE_ID = poison()[0].id
@@ -54,7 +55,8 @@ def client(store, base):
 
 @pytest.fixture
 def keys(store):
-    """The keys of the entries, all confirmed, by passage id."""
+    """The keys of the entries, all confirmed and none allowed, by passage id."""
+    store.disallow(content_key(SOURCE), SOURCE, actor="cy")
     for one in store.quarantine():
         store.set_quarantine_status(one.key, "confirmed", actor="cy")
     return {one.passage_id: one.key for one in store.quarantine()}
@@ -403,6 +405,56 @@ def test_what_nobody_is_known_to_have_removed_says_so(client, base, keys):
     page = client.get(f"/entry?key={keys['kb-17']}")
     assert "the trail tells of nobody who removed it" in words(page)
     assert "restore" in offers(client, f"/entry?key={keys['kb-17']}")
+
+
+def test_what_is_allowed_is_not_offered_for_removal_and_stays(client, store, base, keys):
+    address = f"/entry?key={keys['kb-17']}"
+    form = form_of(client, address, "remove")
+    text = base.find(["kb-17"])[0].text
+    store.allow(allowance(Passage(text), why="our own", actor="bo"))
+    assert "It is allowed, or its source is, so it stays" in words(client.get(address))
+    assert "remove" not in offers(client, address)
+    answer = client.post("/decide", data=form)
+    assert answer.status_code == 400
+    assert "nothing was removed: it is allowed" in words(answer)
+    assert base.find(["kb-17"])
+    assert told(store) == []
+    store.disallow(content_key(text), "", actor="bo")
+    assert "remove" in offers(client, address)
+
+
+def test_what_shares_its_id_is_not_offered_for_removal_and_stays(client, store, base, keys):
+    address = f"/entry?key={keys['kb-17']}"
+    form = form_of(client, address, "remove")
+    base.add([*base.find(["kb-17"]), Passage("An honest page.", id="kb-17")])
+    assert "It stays: other texts share its id" in words(client.get(address))
+    assert "remove" not in offers(client, address)
+    answer = client.post("/decide", data=form)
+    assert answer.status_code == 400
+    assert "give each an id of its own" in words(answer)
+    assert len(base.find(["kb-17"])) == 2
+    assert told(store) == []
+
+
+@pytest.mark.parametrize("status", ["lapsed", "rejected", "proposed"])
+def test_what_was_removed_can_be_restored_whatever_was_decided_since(
+    client, store, base, keys, status
+):
+    address = f"/entry?key={keys['kb-17']}"
+    assert press(client, address, "remove").status_code == 303
+    store.set_quarantine_status(keys["kb-17"], status, actor="bo")
+    assert "ann removed it" in words(client.get(address))
+    assert press(client, address, "restore").status_code == 303
+    assert base.find(["kb-17"])
+    assert store.quarantine(keys=[keys["kb-17"]])[0].status == "released"
+
+
+def test_what_would_go_back_without_metadata_says_so(client, store, base):
+    text = "A page that somebody has put there by hand."
+    key = content_key(text)
+    store.add_quarantine([QuarantineEntry(key, "alone", text, "found", status="confirmed")])
+    assert "would go back without" in words(client.get(f"/entry?key={key}"))
+    assert "restore" in offers(client, f"/entry?key={key}")
 
 
 def test_a_knowledge_base_that_cannot_be_looked_up_is_refused():
