@@ -60,7 +60,11 @@ def as_removable(
         )
     if has(source, "get_by_ids", "delete"):
         return LangChainStore(source)
-    if has(source, "delete_nodes") and hasattr(source, "docstore"):
+    if (
+        has(source, "delete_nodes")
+        and hasattr(source, "docstore")
+        and hasattr(source, "vector_store")
+    ):
         return LlamaIndexIndex(source)
     if has(source, "delete_nodes", "get_nodes") and hasattr(source, "stores_text"):
         return LlamaIndexVectorStore(source, embedder)

@@ -104,3 +104,8 @@ def test_stores_that_cannot_forget_are_left_alone():
             as_removable(index).remove([index.docstore.get_node("n4").node_id])
         as_removable(index).add([Passage("The weir stands.", id="new")])
         assert "new" in {p.id for p in as_retrieve(index)("The weir stands.", 3)}
+
+
+def test_an_index_without_vectors_is_refused_and_not_taken_for_one_with():
+    with pytest.raises(InvalidInputError, match="cannot remove passages from a SummaryIndex"):
+        as_removable(core.SummaryIndex(nodes()))
