@@ -8,6 +8,7 @@ from ragguard.audit.allow_list import Allowance
 from ragguard.audit.by_hand import put
 from ragguard.audit.decisions import Target
 from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.audit.vouched import still_passing
 from ragguard.guard_parts import Parts
 from ragguard.passage import Passage
 
@@ -43,7 +44,8 @@ class Deciding:
     ) -> QuarantineEntry:
         """Say that a passage, or a text, is an attack, whether or not anything accuses it.
 
-        It is dropped from now on, until it is released.
+        It is dropped from now on, until it is released. Where its source is allowed it passes all
+        the same, and a warning is logged.
 
         Args:
             passage: The passage or text.
@@ -60,7 +62,9 @@ class Deciding:
         """
         one = passage if isinstance(passage, Passage) else Passage(passage)
         store = self._parts.store.of_tenant(tenant)
-        return put(store, one, why=why, event=event, actor=actor)[0]
+        done = put(store, one, why=why, event=event, actor=actor)
+        still_passing(store, done, [one])
+        return done[0]
 
     def confirm(
         self,
@@ -70,9 +74,15 @@ class Deciding:
         actor: str | None = None,
         tenant: str | None = None,
     ) -> QuarantineEntry:
-        """Say that a passage is an attack: it is dropped from now on, until it is released."""
+        """Say that a passage is an attack: it is dropped from now on, until it is released.
+
+        Where its source is allowed it passes all the same, and a warning is logged.
+        """
         decide = self._parts.decisions(tenant).decide
-        return decide(target, status="confirmed", actor=actor, said=why)[0]
+        done = decide(target, status="confirmed", actor=actor, said=why)
+        given = [target] if isinstance(target, Passage) else []
+        still_passing(self._parts.store.of_tenant(tenant), done, given)
+        return done[0]
 
     def reject(
         self,
@@ -184,11 +194,13 @@ class Deciding:
     ) -> list[QuarantineEntry]:
         """Take back proposals, and what went into quarantine and nobody has confirmed.
 
-        It is as if nobody had reported them, but what is reported anew is only proposed. Such
-        events that still wait are ended: they count as failed, and `retry` takes them up again.
+        It is as if nobody had reported them, but what is reported anew is only proposed. What other
+        reporters accused as well, before it went into quarantine, is proposed in their name alone.
+        Such events that still wait are ended: they count as failed, and `retry` takes one up again.
 
         Args:
-            event: Only what this event's attribution accused last.
+            event: Only what this event accused, in its reporter's name: what that reporter's other
+                events accused as well goes with it.
             reporter: Only what rests on this reporter's word, alone or with others; of events that
                 wait those that nobody else reported; the others wait without this name.
             since: Only what was accused or came into force since then; UTC unless it says else.
@@ -197,7 +209,7 @@ class Deciding:
             tenant: For whom.
 
         Returns:
-            The entries as they are now.
+            The entries as they are now: lapsed, or proposed in the name of others.
 
         Raises:
             EventNotFoundError: There is no such event, nor anything that it accused.

@@ -99,7 +99,7 @@ def passage_from_json(value: Any, place: str) -> Passage:
     for name, one in given.items():
         is_one, wanted = _FIELDS[name]
         if not is_one(one):
-            got = _wrong_entry(one) if name == "embedding" else None
+            got = _WRONG[name](one) if name in _WRONG else None
             _expected(place, f'"{name}" to be {wanted}', got or _KINDS[type(one)])
     if "id" in given:
         given["id"] = str(given["id"])
@@ -140,7 +140,7 @@ def _parsed(raw: bytes, place: str, wanted: str) -> Any:
     except UnicodeDecodeError as error:
         if raw.startswith(_GZIP):
             raise InvalidInputError(
-                f"{place}: this is gzip; run gunzip on the file, or: zcat FILE | ragguard filter -"
+                f"{place}: this is gzip; run gunzip on the file first"
             ) from error
         raise InvalidInputError(
             f"{place}: byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8; "
@@ -181,6 +181,11 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 _PARTS = frozenset({"[", "{", "[{", "]", "}", "},", "}]"})
 
 
+def _infinite(value: Any) -> str | None:
+    """Return that a number is not finite, or None for what is no number."""
+    return "one that is not finite" if type(value) in (int, float) else None
+
+
 def _wrong_entry(value: Any) -> str | None:
     """Return which entry of a list is no number, or None."""
     for number, one in enumerate(value if isinstance(value, list) else (), start=1):
@@ -188,6 +193,9 @@ def _wrong_entry(value: Any) -> str | None:
             wrong = "not finite" if type(one) in (int, float) else _KINDS[type(one)]
             return f"one whose number {number} is {wrong}"
     return None
+
+
+_WRONG: dict[str, Callable[[Any], str | None]] = {"score": _infinite, "embedding": _wrong_entry}
 
 
 def _expected(place: str, wanted: str, got: str) -> NoReturn:

@@ -64,3 +64,27 @@ def test_what_is_no_reason_is_refused_before_anything_changes(guard):
     with pytest.raises(InvalidInputError, match="why must be a str or None"):
         guard.undo(event="e", why=["because"])
     assert guard.store.quarantine() == before
+
+
+@pytest.mark.parametrize("by_event", [True, False])
+def test_who_confirms_hears_that_its_source_is_allowed(tmp_path, caplog, by_event):
+    lie = Passage("Marek Dove built it.", id="d1", metadata={"source": "handbook"})
+    with Guard(store=str(tmp_path / "a.db")) as guard:
+        guard.allow("handbook", why="only we write it", actor="bo")
+        guard.protect("archive", why="curated")
+        if by_event:
+            seen = [lie, "Geese nest on the fort."]
+            event = guard.report("who built it", "Marek Dove", passages=seen, wait=True)
+            guard.attribution(event, timeout=60)
+            entry = guard.confirm(guard.proposals()[0])
+        else:
+            entry = guard.quarantine(lie, why="planted")
+        told = f'{entry.key[:12]} is confirmed, but its source "handbook" is allowed, so it is not'
+        assert told in caplog.text
+        assert guard.filter("a pier", [lie]).dropped == []
+        guard.disallow("handbook")
+        caplog.clear()
+        guard.confirm(lie)
+        guard.quarantine(Passage("Built by M. Dove.", metadata={"source": "archive"}), why="so")
+        assert "is allowed" not in caplog.text
+        assert guard.filter("a pier", [lie]).dropped == [lie]

@@ -105,7 +105,7 @@ def test_null_counts_as_absent():
         ({"text": "a", "id": True}, 'f:1: expected "id" to be a string or an integer, got a boo'),
         ({"text": "a", "id": 1.5}, 'f:1: expected "id" to be a string or an integer, got a numb'),
         ({"text": "a", "score": "1"}, 'f:1: expected "score" to be a finite number, got a string'),
-        ({"text": "a", "score": 1e999}, 'f:1: expected "score" to be a finite number, got a numb'),
+        ({"text": "a", "score": 1e999}, 'f:1: expected "score" to be a finite number, got one th'),
         ({"text": "a", "score": 10**400}, 'f:1: expected "score" to be a finite number'),
         ({"text": "a", "score": True}, 'f:1: expected "score" to be a finite number, got a bool'),
         ({"text": "a", "metadata": []}, 'f:1: expected "metadata" to be an object, got a list'),
@@ -138,7 +138,8 @@ def test_refuses_what_is_no_passage(value, message):
 @pytest.mark.parametrize("name", ["t.jsonl.gz", "<stdin>"])
 def test_what_is_compressed_is_told(name):
     packed = io.BytesIO(gzip.compress(b'{"query": "q", "passages": []}\n'))
-    with pytest.raises(InvalidInputError, match=f"^{name}:1: this is gzip; run gunzip on .* zcat"):
+    message = f"^{name}:1: this is gzip; run gunzip on the file first$"
+    with pytest.raises(InvalidInputError, match=message):
         list(read_lines(packed, name))
 
 

@@ -42,6 +42,14 @@ class _RootGroup(TyperGroup):
     not look like one.
     """
 
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        """Read the options of `ragguard` itself."""
+        try:
+            return super().make_context(*given, **named)
+        except Exception as error:
+            _exit_if_misused(error)
+            raise
+
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command line."""
         try:
@@ -51,10 +59,22 @@ class _RootGroup(TyperGroup):
         except SystemExit:  # Rich's own way out, where nobody reads stdout
             raise typer.Exit(_OUTPUT_CLOSED) from None
         except Exception as error:
-            # Usage errors and exits carry their code; their module differs between releases.
+            _exit_if_misused(error)
+            # Exits carry their code; their module differs between releases.
             if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
             raise typer.Exit(_reported(error, debug=ctx.params["debug"])) from None
+
+
+def _exit_if_misused(error: Exception) -> None:
+    """Say in one line what is wrong with the command line, if that is what an error says."""
+    # A group that is named alone shows its help by an error of the same kind.
+    if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
+        return
+    context = getattr(error, "ctx", None)
+    path = "ragguard COMMAND" if context is None else context.command_path
+    complain(f"{error.format_message().rstrip(' .?')}; `{path} --help` says what it takes")
+    raise typer.Exit(_BAD_INPUT) from None
 
 
 def _in_words(error: Exception) -> str:

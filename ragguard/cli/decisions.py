@@ -67,9 +67,12 @@ def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
         tenant: options.Tenant = None,
         as_json: options.AsJson = False,
     ) -> None:
+        from ragguard.audit.vouched import still_passing
+
         who = actor or options.login_name()
         with _opened(store, tenant) as decisions:
             changed = decisions.decide(*targets, status=status, actor=who, said=why)
+            still_passing(decisions.store, changed)
         _write_entries(changed, as_json=as_json)
 
 
@@ -106,6 +109,7 @@ def add(
 ) -> None:
     """Put passages into quarantine by hand, accused or not, until they are released."""
     from ragguard.audit import by_hand
+    from ragguard.audit.vouched import still_passing
 
     who, read = actor or options.login_name(), [] if passages is None else read_passages(passages)
     if not (targets or read) or (targets and event is None):
@@ -115,6 +119,7 @@ def add(
             of = opened.event(event), opened.attribution(event)
             read = [*by_hand.named(*of, targets or ()), *read]
         entries = by_hand.put(opened, *read, why=why, event=event, actor=who)
+        still_passing(opened, entries, read)
     _write_entries(entries, as_json=as_json)
 
 
@@ -144,14 +149,6 @@ def undo(
         complain(f"{confirmed} {are} confirmed by a person; use release")
     elif not undone:
         complain("nothing of that is proposed or in quarantine")
-    # Whoever plants a text may report it as well, so that it goes back with what he reported.
-    shared = [entry for entry in undone if reporter and set(entry.reporters) - {reporter}]
-    if shared:
-        complain(
-            f"others than {reporter} accuse {len(shared)} of these as well; look at them, and "
-            "keep what is an attack with: ragguard quarantine confirm "
-            + " ".join(entry.key[:SHOWN_KEY] for entry in shared)
-        )
 
 
 def _write_entries(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None:
@@ -223,7 +220,8 @@ def disallow(
             (None if source else _allowed(decisions, one)) or _found(decisions, one, source=source)
             for one in wanted
         ]
-        ended = [one for name in found for one in decisions.disallow(name, actor=who, said=why)]
+        # All of them are looked up before the first is taken off.
+        ended = decisions.disallow(*found, actor=who, said=why)
     _write_allowances(ended, as_json=as_json)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ragguard.arguments import require_tenant
 from ragguard.cli import options
 from ragguard.cli.options import flag, option
 from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_json
@@ -63,6 +64,7 @@ def filter_traffic(
     """
     from ragguard import Guard
 
+    require_tenant(tenant)
     require_apart({"--output": output}, source, store, calibration=calibration)
     in_words = output is None and not as_json and sys.stdout.isatty()
     seen: Counter[str] = Counter()
@@ -170,6 +172,7 @@ def explain(
     from ragguard.inline.calibration_file import gate_threshold, load_calibration
     from ragguard.inline.tokens import tokenize_query
 
+    require_tenant(tenant)
     require_apart({"--output": output}, source, store, calibration=calibration)
     with opened_traffic(source) as stream:
         found = next(islice(read_traffic(stream, source, progress=False), line - 1, None), None)

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from importlib import import_module
+from inspect import iscoroutine
 from pathlib import Path
 
 from ragguard.errors import InvalidInputError
@@ -32,7 +33,10 @@ def opened_knowledge(given: str) -> Removable:
     try:
         found = getattr(import_module(module), name)
         source = found() if callable(found) else found
-    except Exception as error:
+        if iscoroutine(source):
+            source.close()  # nobody waits for it
+            raise TypeError("it is a coroutine function")
+    except (Exception, SystemExit) as error:
         raise InvalidInputError(
             f"--knowledge-base {given} failed: {type(error).__name__}: {error}; pass a file, or "
             "MODULE:NAME of a vector store or of a function that returns one"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from ragguard.arguments import require_share
+from ragguard.arguments import require_share, require_tenant
 from ragguard.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def opened_store(
     """
     from ragguard.audit import open_store
 
+    require_tenant(tenant)  # first, so that a bad name leaves no new database behind
     with closing(open_store(url, access=access)) as store:
         yield store.of_tenant(tenant)
 

@@ -33,7 +33,8 @@ from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.review import pages, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
-from ragguard.review.request import Fields, Settings, Visit, address_of, decide, first, parsed
+from ragguard.review.buttons import decide
+from ragguard.review.request import Fields, Settings, Visit, address_of, first, parsed
 
 HEADERS = {  # of every response
     # No script at all, and nothing from anywhere else: what a passage says stays text.
@@ -158,10 +159,10 @@ class _Site:
         visit = self._visit(person, {}, await _form_of(request))
         if not self._access.form_holds(person, visit.filled("form")):
             return _refused()
-        done, count = await run_in_threadpool(decide, visit)
+        done = await run_in_threadpool(decide, visit)
         back = visit.filled("back")
         back = back if back.partition("?")[0] in _PAGES else "/"
-        said = address_of("", done=done, count=count)
+        said = address_of("", **done.said)
         return RedirectResponse(back + (said.replace("?", "&", 1) if "?" in back else said), 303)
 
     async def _login(self, request: Request) -> Response:
@@ -223,6 +224,8 @@ class _Site:
             waiting=pages.waiting(visit.store),
             done=visit.get("done"),
             count=visit.number("count", 0),
+            stays=visit.number("stays", 0),
+            passing=visit.passing,
             version=__version__,
         )
         return Response(body, media_type="text/html")

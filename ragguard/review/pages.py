@@ -160,7 +160,7 @@ def reporters(visit: Visit) -> dict[str, Any]:
 def _paged(total: int, visit: Visit, size: int) -> tuple[int, dict[str, int]]:
     """Return where the part begins that is asked for, and which that is of how many."""
     last = max(1, -(-total // size))
-    page = min(visit.number("page", 1), last)
+    page = min(max(1, visit.number("page", 1)), last)
     return (page - 1) * size, {"page": page, "last": last, "total": total}
 
 

@@ -6,12 +6,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragguard import Passage
-from ragguard.attribution.result import Attribution
+from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry
 from ragguard.audit.allow_list import Allowance
 from ragguard.audit.decisions import Decisions, match
 from ragguard.audit.encoding import escape
-from ragguard.audit.trail import this_process
+from ragguard.audit.quarantine import Limits
+from ragguard.audit.trail import Keys, this_process
+from ragguard.audit.trail_check import check
 from ragguard.content import content_key
 from ragguard.errors import (
     AllowanceNotFoundError,
@@ -104,6 +106,8 @@ def test_undo_by_event_reporter_and_time(store):
     assert [one.key for one in decisions.undo(event="e1", since=NOON.replace(hour=13))] == ["6"]
     assert [one.key for one in decisions.undo(since=NOON.replace(hour=13, tzinfo=None))] == ["2"]
     (one,) = decisions.undo(reporter="bob", actor="zoe")
+    assert (one.key, one.status, one.actor, one.reporters) == ("1", "proposed", "zoe", ("ann",))
+    (one,) = decisions.undo(reporter="ann", event="e1", actor="zoe")
     assert (one.key, one.status, one.actor) == ("1", "lapsed", "zoe")
     assert store.quarantine_keys() == {"3", "5"}
 
@@ -169,13 +173,73 @@ def test_the_allow_list_is_told_in_parts(decisions, store):
     assert decisions.some_allowed(3, 1) == [*parts[0][1:], *parts[1]]
 
 
-def test_an_id_that_looks_like_the_beginning_of_a_key_names_nothing():
-    planted, honest = entry("f" * 32), entry(KEY)
-    planted = replace(planted, passage_id=KEY[:12])
-    assert match([planted, honest], KEY[:12]) == honest
-    with pytest.raises(QuarantineNotFoundError):
-        match([planted], KEY[:12])
-    assert match([planted], "f" * 8) == planted
+@pytest.mark.parametrize("name", ["20240117", "65a7f3c2e4b0a1d2c3f4e5a6", "a" * 31])
+def test_an_id_may_look_like_the_beginning_of_a_key(decisions, store, name):
+    store.add_quarantine([replace(entry("f" * 32), passage_id=name)])
+    assert decisions.decide(name, status="released")[0].key == "f" * 32
+
+
+def test_an_id_that_is_the_beginning_of_another_key_names_neither():
+    honest = entry(KEY)
+    planted = replace(entry("f" * 32), passage_id=KEY[:12])
+    with pytest.raises(InvalidInputError, match=f"pass more of the key .*{KEY}"):
+        match([planted, honest], KEY[:12])
+    assert match([planted, honest], KEY[:13]) == honest
+    assert match([planted, honest], "f" * 8) == planted
+
+
+def reported(store, *reporters, limits=None):
+    """Have each reporter file an event of their own that accuses one text; return the ids."""
+    passage = Passage(TEXT, id="d1")
+    for name in reporters:
+        store.add_event(Event(f"by {name}", "q", "r", (passage,), name))
+        claimed = store.claim_event(lease_s=60)
+        scored = [PassageScore(passage, 0.9, -1.0, -1.0, 1.5, responsible=True)]
+        found = Attribution("q", "r", "m", [passage], scored, 1, "poisoning", "so")
+        store.finish_event(claimed.id, found)
+        accused = QuarantineEntry(KEY, "d1", TEXT, "so", claimed.id, reporters=(name,))
+        store.accuse([accused], limits or Limits(quorum=9))
+    return [f"by {name}" for name in reporters]
+
+
+def test_what_others_accuse_as_well_stays_proposed_in_their_name(store, caplog):
+    reported(store, "mal", "ann", "bob")
+    decisions = Decisions(store)
+    (one,) = decisions.undo(reporter="mal", actor="eve")
+    assert (one.status, one.reporters, one.actor) == ("proposed", ("ann", "bob"), "eve")
+    assert f"ragguard quarantine confirm {KEY[:12]}" in caplog.text
+    assert store.quarantine() == [one]
+    assert decisions.undo(reporter="mal") == decisions.undo(event="by mal") == []
+    (one,) = decisions.undo(event="by bob")  # not the event that came first
+    assert (one.status, one.reporters) == ("proposed", ("ann",))
+    assert [one.status for one in decisions.undo(event="by ann")] == ["lapsed"]
+    assert all("text of another key" in one for one in check(store, Keys()).findings)
+
+
+def test_what_is_in_force_by_several_is_proposed_for_those_who_are_left(store):
+    first, second = reported(store, "mal", "ann", limits=Limits(quorum=2))
+    assert store.quarantine_keys() == {KEY}
+    (one,) = Decisions(store).undo(event=first)
+    assert (one.status, one.reporters) == ("proposed", ("ann",))
+    # Reports put a passage into force once.
+    accused = QuarantineEntry(KEY, "d1", TEXT, "so", second, reporters=("cy",))
+    assert not store.accuse([accused], Limits(quorum=2))[0].quarantined
+
+
+def test_whose_word_is_left_of_a_forgotten_event_is_asked(store, caplog):
+    store.add_quarantine([entry(KEY, "proposed", reporters=("mal", "ann"))])
+    assert [one.status for one in Decisions(store).undo(event="e")] == ["lapsed"]
+    assert "the event is forgotten" in caplog.text
+
+
+def test_sources_are_told_apart_letter_by_letter(store):
+    decisions = Decisions(store)
+    for name in ("HR", "hr"):
+        decisions.allow(name, why="ours")
+    assert [one.source for one in decisions.disallow("hr")] == ["hr"]
+    with pytest.raises(AllowanceNotFoundError, match="letter by letter"):
+        decisions.disallow("hr")
+    assert [one.source for one in decisions.disallow(Passage("hr"))] == ["HR"]  # the text of it
 
 
 def test_undo_ends_what_still_waits_of_a_reporter(store, caplog):

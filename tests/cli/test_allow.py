@@ -104,14 +104,15 @@ def test_undo_names_what_others_accuse_as_well(run, store_url):
     store.close()
     undo = ("quarantine", "undo", "--reporter", "mal", "--store", store_url, "--actor", "bo")
     result = run(*undo, "--json")
-    assert {one["passage_id"] for one in json.loads(result.stdout)} == {"mine", "ours"}
-    assert "others than mal accuse 1 of these as well" in result.stderr
+    done = {one["passage_id"]: one["status"] for one in json.loads(result.stdout)}
+    assert done == {"mine": "lapsed", "ours": "proposed"}
+    assert "others accuse 1 of these as well" in result.stderr
     target = result.stderr.split()[-1]
     assert content_key("ours").startswith(target)
     assert (
         run("quarantine", "confirm", target, "--store", store_url, "--actor", "bo").exit_code == 0
     )
-    assert run(*undo).stderr == "ragguard: 1 is confirmed by a person; use release\n"
+    assert "nothing of that" in run(*undo).stderr  # no longer in his name
     found = json.loads(run("quarantine", "--store", store_url, "--json").stdout)
     assert {one["passage_id"]: one["status"] for one in found if one["passage_id"] in texts} == {
         "mine": "lapsed",
@@ -127,6 +128,37 @@ def test_what_the_list_shows_is_what_takes_it_off(run, store_url):
     assert run("disallow", first, *where).exit_code == 0
     assert [one["key"][:12] for one in listed(run, store_url)] == [second]
     assert run("disallow", "c" * 30, "--source", *where).exit_code == 2
+
+
+def test_undo_of_an_event_names_what_others_accuse_as_well(run, tmp_path, jsonl):
+    url, seen = tmp_path / "a.db", jsonl("p.jsonl", {"text": "Marek Dove built it."}, "Geese nest.")
+    asked = ("--response", "Marek Dove", "--passages", seen, "--store", url)
+    first, second = (
+        run("report", "--query", "who built it", "--reporter", name, *asked).stdout.strip()
+        for name in ("mal", "ann")
+    )
+    assert run("worker", "--once", "--store", url).exit_code == 0
+    undo = ("quarantine", "undo", "--store", url, "--actor", "bo", "--json", "--event")
+    for event in (first, first, second):
+        result = run(*undo, event)
+        done = [(one["status"], one["reporters"]) for one in json.loads(result.stdout)]
+        told = "others accuse 1 of these as well" in result.stderr
+        if event == first and not told:
+            assert (done, "nothing of that" in result.stderr) == ([], True)
+        else:
+            wanted = [("proposed", ["ann"])] if told else [("lapsed", ["ann"])]
+            assert (done, told) == (wanted, event == first)
+
+
+def test_all_are_looked_up_before_one_is_taken_off(run, store_url):
+    where = ("--store", store_url, "--actor", "bo")
+    run("allow", "wiki", "HR", "hr", "--source", "--why", "ok", *where)
+    result = run("disallow", "wiki", "nope", "--source", *where)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert {one["source"] for one in listed(run, store_url)} == {"wiki", "HR", "hr"}
+    assert run("disallow", "hr", "wiki", "--source", *where).exit_code == 0
+    assert {one["source"] for one in listed(run, store_url)} == {"HR"}
+    assert run("disallow", "hr", "--source", *where).exit_code == 2
 
 
 def test_an_undo_that_changes_nothing_says_why(run, store_url):

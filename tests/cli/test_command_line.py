@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -234,3 +235,25 @@ def test_info_fails_where_the_proxy_that_was_asked_for_is_not_there(run, monkeyp
     result = run("info")
     assert result.exit_code == 3
     assert "proxy     none: the environment variable RAGGUARD_PROXY names" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nonsense", "No such command 'nonsense'"),
+        ("--nope", "No such option: --nope"),
+        ("filter --nope", "No such option: --nope"),
+        ("events --store", "requires an argument"),
+        ("events list --store x --limit 0", "Invalid value for '--limit'"),
+        ("filter --mode x", "Invalid value for '--mode'"),
+        ("quarantine release --store x", "Missing argument 'TARGET'"),
+        ("report", "Missing option '--store'"),
+    ],
+)
+def test_a_usage_error_is_one_line_that_says_where_to_look(run, line, says):
+    result = run(*line.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(
+        rf"ragguard: .*{re.escape(says)}.*; `ragguard.* --help` says what it takes\n",
+        result.stderr,
+    )

@@ -351,3 +351,12 @@ def test_what_quarantine_holds_back_is_an_attack(run, jsonl, tmp_path, clean):
     assert verdict["attacked"] is True
     assert len(verdict["dropped"]) == 1
     assert result.stderr == "ragguard: 1 query, 1 attacked, 1 passage dropped, 0 marked\n"
+
+
+@pytest.mark.parametrize("command", ["filter", "explain", "scan"])
+def test_a_tenant_without_a_name_is_told_before_anything_is_opened(run, jsonl, tmp_path, command):
+    path, store = jsonl("ok.jsonl", {"query": "q", "passages": ["a"]}), tmp_path / "new.db"
+    result = run(command, path, "--tenant", "", "--store", store)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("ragguard: tenant must be a name")
+    assert not store.exists()

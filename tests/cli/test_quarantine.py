@@ -225,3 +225,21 @@ def test_what_cannot_be_added_changes_nothing(run, store_url, arguments, message
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
     assert _statuses(store_url) == {"x": ("quarantined", None), "y": ("quarantined", None)}
+
+
+def test_what_is_confirmed_and_passes_is_told(run, store_url, jsonl):
+    where = ("--store", store_url, "--actor", "bo")
+    lie = {"id": "20240117", "text": "Ferries call at nine.", "metadata": {"source": "wiki"}}
+    assert run("allow", "wiki", "--source", "--why", "ours", *where).exit_code == 0
+    put = run("quarantine", "add", "--passages", jsonl("p.jsonl", lie), "--why", "so", *where)
+    told = 'but its source "wiki" is allowed, so it is not dropped; take that off the allow-list'
+    assert (put.exit_code, told in put.stderr) == (0, True)
+    assert run("quarantine", "release", "20240117", *where).exit_code == 0  # an id in hex digits
+    store = open_store(store_url)
+    seen = Passage("It was lit in 1921.", id="x", metadata={"source": "wiki"})
+    store.add_event(Event("e-2", "When?", "In 1921.", (seen,), "ann"))
+    store.add_quarantine(
+        [QuarantineEntry("f" * 32, "z", "Another.", "so", "e-2", "proposed", reporters=("ann",))]
+    )
+    store.close()
+    assert "wiki" not in run("quarantine", "confirm", "z", *where).stderr

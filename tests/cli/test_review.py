@@ -60,6 +60,8 @@ def _module(tmp_path, monkeypatch):
         "made = lambda: base\n"
         "fails = lambda: 1 / 0\n"
         "client = object()\n"
+        "def exits(): raise SystemExit('no config')\n"
+        "async def later(): return base\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -95,6 +97,8 @@ def test_with_a_knowledge_base_its_passages_can_be_removed(
         ("shop_nowhere:base", "pass a file, or MODULE:NAME"),
         ("shop_search:fails", "ZeroDivisionError"),
         ("shop_search:client", "cannot remove passages from a object"),
+        ("shop_search:exits", "exits failed: SystemExit: no config; pass a file"),
+        ("shop_search:later", "it is a coroutine function; pass a file"),
         ("bad.jsonl", "bad.jsonl:1"),
     ],
 )
@@ -106,6 +110,7 @@ def test_what_is_no_knowledge_base_is_refused(
     result = run("review", "--store", store_url, "--port", "0", "--knowledge-base", named)
     assert result.exit_code == 2
     assert message in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

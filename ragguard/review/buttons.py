@@ -1,0 +1,217 @@
+"""What the buttons of a page do: they decide by the functions of the guard and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from functools import partial
+from typing import TypedDict
+
+from ragguard.audit import AuditStore, by_hand
+from ragguard.audit.allow_list import Allowance, Effect, identity, is_key
+from ragguard.audit.decisions import Decisions
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
+from ragguard.audit.vouched import sources_of, still_passing
+from ragguard.errors import InvalidInputError
+from ragguard.passage import Passage
+from ragguard.review.request import Visit
+
+_LONGEST_WHY = 1_000  # characters
+_MOST_SOURCES = 20  # that a page tells of
+
+
+class _By(TypedDict):
+    """Who decides, and why."""
+
+    actor: str
+    said: str
+
+
+_Action = Callable[[Visit, Decisions, _By], Sequence[object]]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a form has done: what it said, to how many passages, and what a person must hear of it.
+
+    Attributes:
+        stays: Of what was undone how many stay proposed, since others accuse them as well.
+        passing: Keys of the sources that are allowed, so that what was confirmed passes.
+    """
+
+    what: str
+    count: int
+    stays: int = 0
+    passing: Sequence[str] = ()
+
+    @property
+    def said(self) -> dict[str, str | int | None]:
+        """The fields by which the next page says so."""
+        passing = ",".join(self.passing[:_MOST_SOURCES])
+        return {
+            "done": self.what,
+            "count": self.count,
+            "stays": self.stays or None,
+            "passing": passing,
+        }
+
+
+def decide(visit: Visit) -> Done:
+    """Do what a form asks for, keep why, and return what was done.
+
+    Raises:
+        InvalidInputError: It does not say what, of which passages, or why.
+        RagguardError: As `Decisions`.
+    """
+    wanted, why = visit.filled("do"), visit.filled("why")
+    if wanted not in ACTIONS:
+        raise InvalidInputError("this form asks for nothing that the page can do; reload the page")
+    if not why:
+        raise InvalidInputError("say why: whoever looks at this later must understand it")
+    by = _By(actor=visit.person.name, said=why[:_LONGEST_WHY])
+    done = ACTIONS[wanted](visit, Decisions(visit.store), by)
+    entries = [one for one in done if isinstance(one, QuarantineEntry)]
+    passing = still_passing(visit.store, entries) if wanted == "confirm" else []
+    stays = sum(one.status == "proposed" for one in entries) if wanted == "undo" else 0
+    return Done(wanted, len(done), stays, [one.key for one in passing])
+
+
+def _named(visit: Visit) -> tuple[list[str], list[QuarantineEntry]]:
+    """Return the keys that a form names, and the entries with them; nobody decided meanwhile."""
+    keys = [key for key in visit.form.get("key", ()) if is_key(key)]
+    if not keys:
+        raise InvalidInputError("tick the passages that you mean, one at least")
+    read = _read(visit)
+    entries = visit.store.quarantine(keys=keys)
+    if late := [one for one in entries if one.actor is not None and one.updated_at > read]:
+        raise InvalidInputError(
+            f"{late[0].actor} has decided about {len(late)} of these since you loaded the page: "
+            f"{late[0].key[:12]} is {late[0].status}; go back, load it again and look"
+        )
+    events = [visit.exact("event") or None, *(one.event_id for one in entries)]
+    _require_as_vouched(visit.store, read, keys, events=events)
+    return keys, entries
+
+
+def _read(visit: Visit) -> datetime:
+    """Return when the page of a form was loaded."""
+    try:
+        return as_utc(datetime.fromisoformat(visit.filled("read")))
+    except ValueError as error:
+        raise InvalidInputError("the form says not when it was loaded; reload the page") from error
+
+
+def _require_as_vouched(
+    store: AuditStore,
+    read: datetime,
+    keys: Collection[str],
+    sources: Collection[str] = (),
+    events: Collection[str | None] = (),
+) -> None:
+    """Require that nobody has put these on the allow-list or off it, nor one of their sources.
+
+    Those of passages are what their events tell.
+    """
+    late = [one for one in store.allowances() if (one.ended_at or one.created_at) > read]
+    if any(one.source for one in late):
+        told = sources_of(store, events)
+        sources = {*sources, *(name for key in keys for name in told.get(key, ()))}
+    for one in late:
+        if one.source in sources or one.key in keys:
+            who = one.actor if one.ended_at is None else one.ended_by
+            what = f'the source "{one.source[:80]}"' if one.source else one.key[:12]
+            did = one.effect if one.ended_at is None else "taken off the allow-list"
+            raise InvalidInputError(
+                f"{who or 'somebody'} has decided since you loaded the page: {what} is {did}; go "
+                "back, load it again and look"
+            )
+
+
+def _until(visit: Visit) -> datetime | None:
+    day = visit.filled("until")
+    if not day:
+        return None
+    try:
+        # The whole of that day still counts.
+        return datetime.combine(datetime.fromisoformat(day).date(), time.max, UTC)
+    except ValueError as error:
+        raise InvalidInputError(f"{day[:40]!r} is no day; write it as 2030-12-31") from error
+
+
+def _become(
+    status: QuarantineStatus, visit: Visit, decisions: Decisions, by: _By
+) -> list[QuarantineEntry]:
+    keys, read = _named(visit)
+    return decisions.decide(*keys, status=status, read=read, **by)
+
+
+def _confirm(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
+    """Confirm what is accused, and put into quarantine what an event has beside that."""
+    (keys, read), event, store = _named(visit), visit.exact("event"), visit.store
+    known = {entry.key for entry in read}
+    new = [key for key in keys if key not in known] if event else []
+    # All are looked up before the first is changed.
+    found = by_hand.named(store.event(event), store.attribution(event), new) if new else []
+    done = decisions.decide(
+        *(key for key in keys if key not in new), status="confirmed", read=read, **by
+    )
+    if found:
+        done += by_hand.put(store, *found, why=by["said"], event=event, actor=by["actor"])
+    return done
+
+
+def _vouch(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+    until, (named, read), why = _until(visit), _named(visit), by["said"]
+    entries = {entry.key: entry for entry in read}
+    targets = [Passage(entries[key].text) if key in entries else key for key in named]
+    put = [decisions.allow(one, why=why, effect=effect, until=until, **by) for one in targets]
+    # What a person vouches for is proposed no longer.
+    proposed = [entry for entry in entries.values() if entry.status == "proposed"]
+    decisions.decide(*proposed, status="rejected", **by)
+    return put
+
+
+def _vouch_for_name(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+    name, until = visit.filled("name"), _until(visit)
+    key, source, _ = identity(name)
+    _require_as_vouched(visit.store, _read(visit), () if source else [key], [source])
+    return [decisions.allow(name, why=by["said"], effect=effect, until=until, **by)]
+
+
+def _disallow(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+    if source := visit.exact("source"):
+        _require_as_vouched(visit.store, _read(visit), (), [source])
+        return decisions.disallow(source, **by)
+    return decisions.disallow(_named(visit)[0][0], **by)
+
+
+def _undo(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
+    event, reporter = visit.exact("event") or None, visit.exact("reporter") or None
+    return decisions.undo(event=event, reporter=reporter, **by)
+
+
+def _remove(visit: Visit, _: Decisions, by: _By) -> list[Passage]:
+    with visit.knowledge.alone():
+        return visit.knowledge.remove(visit.store, _named(visit)[0], **by)
+
+
+def _restore(visit: Visit, _: Decisions, by: _By) -> list[Passage]:
+    with visit.knowledge.alone():
+        return visit.knowledge.restore(visit.store, _named(visit)[0], **by)
+
+
+ACTIONS: Mapping[str, _Action] = {
+    "confirm": _confirm,
+    "reject": partial(_become, "rejected"),
+    "release": partial(_become, "released"),
+    "allow": partial(_vouch, "allowed"),
+    "protect": partial(_vouch, "protected"),
+    "allow-name": partial(_vouch_for_name, "allowed"),
+    "protect-name": partial(_vouch_for_name, "protected"),
+    "disallow": _disallow,
+    "undo": _undo,
+    "remove": _remove,
+    "restore": _restore,
+}
+"""What a form may ask for, by the word that it says."""
