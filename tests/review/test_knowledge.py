@@ -416,6 +416,9 @@ def test_what_is_allowed_is_not_offered_for_removal_and_stays(client, store, bas
     assert "remove" not in offers(client, address)
     answer = client.post("/decide", data=form)
     assert answer.status_code == 400
+    assert "bo has decided since you loaded the page" in words(answer)
+    answer = client.post("/decide", data=form_of(client, address, "release") | {"do": "remove"})
+    assert answer.status_code == 400
     assert "nothing was removed: it is allowed" in words(answer)
     assert base.find(["kb-17"])
     assert told(store) == []
