@@ -67,14 +67,14 @@ class Decisions:
             change(one.key, status, actor=actor, said=said, only=only or known.get(one.key))
             for one in found
         ]
-        for entry in done:
-            if entry.status != status:  # somebody else was faster
-                _require([entry], status, only or known.get(entry.key))
         if status == "confirmed":
-            keys = {entry.key for entry in found}
+            keys = {entry.key for entry in done if entry.status == status}
             for one in self.store.allowances():
                 if one.key in keys and one.holds:
                     self.store.disallow(one.key, one.source, actor=actor, said=said)
+        for entry in done:
+            if entry.status != status:  # somebody else was faster
+                _require([entry], status, only or known.get(entry.key))
         return done
 
     def found(self, *targets: Target) -> list[QuarantineEntry]:
@@ -236,11 +236,13 @@ def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry
     # Both count, so that nothing is decided about the wrong one: an id may look like a key, and
     # whoever plants a passage may give it the beginning of another's key for its id.
     by_key = _SHOWN_KEY.fullmatch(name.lower()) is not None
-    matches = [e for e in entries if name and name.lower() == e.key] or [
-        entry
-        for entry in entries
-        if name and (entry.passage_id == name or (by_key and entry.key.startswith(name.lower())))
-    ]
+    matches = [e for e in entries if name and name.lower() == e.key]
+    if not matches and isinstance(target, str) and name:  # what is no str says its whole key
+        matches = [
+            entry
+            for entry in entries
+            if entry.passage_id == name or (by_key and entry.key.startswith(name.lower()))
+        ]
     if not matches:
         raise QuarantineNotFoundError(
             f"no quarantined passage has the id or key {name!r}; `ragguard quarantine list` shows "

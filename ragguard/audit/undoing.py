@@ -114,9 +114,9 @@ def _accuses(
     """Return whether an entry rests on an event of reporters (None: forgotten) that accused `keys`.
 
     An entry has the first event that accuses it, or the one that put it into force; of others it
-    has the reporters.
+    has the reporters. Those without a name are not one person: only the entry's event tells theirs.
     """
-    if names is None or not entry.reporters:
+    if names in (None, (None,)) or not entry.reporters:
         return entry.event_id == event
     return names[0] in entry.reporters and (entry.event_id == event or entry.key in keys)
 
@@ -136,7 +136,15 @@ def _taken_back(store: AuditStore, wanted: Undone) -> Reporters | None:
 def _in_their_name(store: AuditStore, entry: QuarantineEntry, others: Reporters) -> QuarantineEntry:
     """Propose anew, in the name of others, what has just lapsed; a person alone confirms it."""
     anew = replace(entry, status="proposed", reporters=others, updated_at=utc_now())
-    return store.accuse([anew], Limits(proposals=_ALL))[0].entry
+    try:
+        return store.accuse([anew], Limits(proposals=_ALL))[0].entry
+    except Exception:
+        logger.error(
+            "%s has lapsed, and could not be proposed in the name of the others who accuse it; "
+            "look at it, and keep it out if it is an attack: ragguard quarantine confirm %s",
+            *(entry.key[:12],) * 2,
+        )
+        raise
 
 
 def _warn_of_others(done: Sequence[QuarantineEntry]) -> None:

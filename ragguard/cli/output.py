@@ -6,6 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import IO, Any
 
@@ -42,8 +43,9 @@ def printable_lines(text: str) -> str:
 
 
 def complain(message: str) -> None:
-    """Write one line to stderr."""
-    typer.echo(f"ragguard: {printable(message)}", err=True)
+    """Write one line to stderr; where nobody can read it the exit code tells all the same."""
+    with suppress(OSError):
+        typer.echo(f"ragguard: {printable(message)}", err=True)
 
 
 def write_json(value: Any, file: IO[str] | None = None, *, indent: int | None = 2) -> None:

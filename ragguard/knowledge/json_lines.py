@@ -40,9 +40,10 @@ class JsonLinesFile:
     def find(self, ids: Sequence[str]) -> list[Passage]:
         with self._lock:
             with open_input(self._path) as stream:
-                state = _state(os.fstat(stream.fileno()))
-            if state != self._state:
-                lines, state = self._read()
+                found = os.fstat(stream.fileno())
+            # With the moment of any change: a copy may keep the size and the time of a file.
+            if (state := (*_state(found), found.st_ctime_ns)) != self._state:
+                lines, _ = self._read()
                 self._state, self._passages = state, {}
                 for passage, _ in lines:
                     self._passages.setdefault(passage.id, []).append(passage)

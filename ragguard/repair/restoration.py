@@ -60,26 +60,25 @@ def restore(
     held = {(passage.id, content_key(passage.text)): passage for passage in removed}
     lacking = [one for one in entries if (one.passage_id, one.key) not in held]
     known = known_metadata(store, lacking)
+    # First what was removed: of two versions of a page that have one id the first goes back.
     passages = [
-        held.get((one.passage_id, one.key))
-        or Passage(one.text, id=one.passage_id, metadata=known.get(one.key))
-        for one in entries
+        *(held[name] for one in entries if (name := (one.passage_id, one.key)) in held),
+        *(Passage(one.text, id=one.passage_id, metadata=known.get(one.key)) for one in lacking),
     ]
     back, new = _put_back(base, passages)
     put = {(passage.id, content_key(passage.text)) for passage in new.values()}
+    returned = {(passage.id, content_key(passage.text)) for passage in back}
     try:
         for entry in entries:
             _release(store, entry, actor, why)
             new.pop(entry.passage_id, None)
+            if (entry.passage_id, entry.key) in returned:
+                note_quietly(store, change_of("restored", store, entry, actor, why))
     except BaseException:
         taken = base.remove(sorted(new))
         # What others have put in since under these ids is not ours.
         put_again(base, [one for one in taken if not same_words(one, new[one.id])])
         raise
-    returned = {(passage.id, content_key(passage.text)) for passage in back}
-    for entry in entries:
-        if (entry.passage_id, entry.key) in returned:
-            note_quietly(store, change_of("restored", store, entry, actor, why))
     for entry in lacking:
         if entry.key not in known and (entry.passage_id, entry.key) in put:
             _logger.warning(

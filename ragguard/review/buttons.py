@@ -118,7 +118,7 @@ def _require_as_vouched(
         told = sources_of(store, events)
         sources = {*sources, *(name for key in keys for name in told.get(key, ()))}
     for one in late:
-        if one.source in sources or one.key in keys:
+        if (one.source and one.source in sources) or one.key in keys:
             who = one.actor if one.ended_at is None else one.ended_by
             what = f'the source "{one.source[:80]}"' if one.source else one.key[:12]
             did = one.effect if one.ended_at is None else "taken off the allow-list"
@@ -175,7 +175,8 @@ def _vouch(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[
 def _vouch_for_name(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
     name, until = visit.filled("name"), _until(visit)
     key, source, _ = identity(name)
-    _require_as_vouched(visit.store, _read(visit), () if source else [key], [source])
+    keys, sources = ([], [source]) if source else ([key], [])
+    _require_as_vouched(visit.store, _read(visit), keys, sources)
     return [decisions.allow(name, why=by["said"], effect=effect, until=until, **by)]
 
 

@@ -20,6 +20,7 @@ from ragguard.errors import (
     EventNotFoundError,
     InvalidInputError,
     QuarantineNotFoundError,
+    StoreError,
 )
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.repair import restore
@@ -224,6 +225,57 @@ def test_what_is_in_force_by_several_is_proposed_for_those_who_are_left(store):
     # Reports put a passage into force once.
     accused = QuarantineEntry(KEY, "d1", TEXT, "so", second, reporters=("cy",))
     assert not store.accuse([accused], Limits(quorum=2))[0].quarantined
+
+
+def test_those_who_give_no_name_are_not_one_person(store):
+    first, second = (Event(name, "q", "r", (Passage(TEXT, id="d1"),)) for name in ("e1", "e2"))
+    honest = entry("f" * 32)
+    for event, accused in ((first, [KEY]), (second, [KEY, honest.key])):
+        store.add_event(event)
+        store.claim_event(lease_s=60)
+        texts = [Passage(TEXT, id="d1"), Passage(honest.text, id="h")][: len(accused)]
+        scores = [PassageScore(one, 0.9, -1.0, -1.0, 1.5, responsible=True) for one in texts]
+        found = Attribution("q", "r", "m", texts, scores, len(texts), "poisoning", "so")
+        store.finish_event(event.id, found)
+        store.accuse(
+            [
+                QuarantineEntry(key, "d1", TEXT, "so", event.id, reporters=(None,))
+                for key in accused
+            ],
+            Limits(),
+        )
+    assert [one.key for one in Decisions(store).undo(event="e2")] == [honest.key]
+    assert [one.status for one in store.quarantine(keys=[KEY])] == ["quarantined"]
+
+
+def test_what_cannot_be_proposed_for_others_is_named(store, caplog, monkeypatch):
+    def fails(*_, **__):
+        raise StoreError("the disk is full")
+
+    reported(store, "mal", "ann")
+    monkeypatch.setattr(type(store), "accuse", fails)
+    with pytest.raises(StoreError):
+        Decisions(store).undo(reporter="mal")
+    assert f"ragguard quarantine confirm {KEY[:12]}" in caplog.text
+
+
+def test_what_was_confirmed_is_allowed_no_more_though_another_could_not_be(store):
+    decisions = Decisions(store)
+    store.add_quarantine([entry(KEY, "proposed"), entry("f" * 32, "proposed")])
+    read = store.quarantine()
+    decisions.allow(KEY, why="ours")
+    store.set_quarantine_status("f" * 32, "quarantined")
+    with pytest.raises(InvalidInputError, match="is quarantined"):
+        decisions.decide(KEY, "f" * 32, status="confirmed", read=read)
+    assert [one.status for one in store.quarantine(keys=[KEY])] == ["confirmed"]
+    assert decisions.allowed() == []
+
+
+def test_a_passage_names_no_other_by_its_id():
+    planted = replace(entry("f" * 32), passage_id=KEY)
+    for target in (Passage(TEXT), replace(entry(KEY))):
+        with pytest.raises(QuarantineNotFoundError):
+            match([planted], target)
 
 
 def test_whose_word_is_left_of_a_forgotten_event_is_asked(store, caplog):

@@ -144,3 +144,12 @@ def test_the_file_is_read_anew_when_it_has_changed_and_only_then(path, monkeypat
     path.unlink()
     with pytest.raises(InvalidInputError, match="cannot read"):
         base.find(["new"])
+
+
+def test_a_file_of_the_same_size_and_time_is_read_anew(path):
+    base = JsonLinesFile(path)
+    before, data = path.stat(), path.read_bytes()
+    assert base.find(["x"])
+    path.write_bytes(data.replace(b"planted", b"changed"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert base.find(["x"])[0].text.startswith("changed")

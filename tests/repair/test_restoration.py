@@ -5,6 +5,7 @@ import pytest
 from ragguard.attribution.result import BRIEF, Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry
 from ragguard.content import content_key
+from ragguard.errors import StoreError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.repair import known_metadata, remove_quarantined, restore
@@ -84,3 +85,32 @@ def test_what_stands_there_already_keeps_its_metadata(store, caplog):
     assert there.metadata == METADATA
     assert base.find(["doc-7"]) == [there]
     assert caplog.messages == []
+
+
+def test_of_two_versions_with_one_id_the_removed_one_comes_back(store):
+    old, new = "The old words of it.", "The new words of it."
+    keys = [stored(store, text, event_id=None) for text in (old, new)]
+    base = KnowledgeBase([Passage(new, id="doc-7", metadata=METADATA)])
+    removal = remove_quarantined(store, base)
+    (back,) = restore(store, base, keys, removed=removal.removed)
+    assert (back.text, back.metadata) == (new, METADATA)
+    assert base.find(["doc-7"]) == [back]
+
+
+def test_what_came_back_before_a_failure_is_told(store, monkeypatch):
+    first = stored(store, SHORT, event_id=None)
+    second = content_key("Another lie.")
+    store.add_quarantine([QuarantineEntry(second, "doc-8", "Another lie.", "t", None, "confirmed")])
+    change, base = type(store).set_quarantine_status, KnowledgeBase([])
+
+    def changed(self, key, *given, **options):
+        if key == second:
+            raise StoreError("the disk is full")
+        return change(self, key, *given, **options)
+
+    monkeypatch.setattr(type(store), "set_quarantine_status", changed)
+    with pytest.raises(StoreError):
+        restore(store, base, [first, second])
+    assert [one.id for one in base.find(["doc-7", "doc-8"])] == ["doc-7"]
+    told = [one.subject for one in store.trail() if one.action == "knowledge-base.restored"]
+    assert told == [first]

@@ -106,6 +106,16 @@ def test_what_others_vouch_for_beside_it_hinders_nothing(client, guard, event, m
     assert "dropped from now on" in read(client.get(done.headers["location"])).words
 
 
+def test_what_others_vouch_for_does_not_hinder_a_key_by_name(client, guard, monkeypatch):
+    def meanwhile():
+        guard.allow("Another page of ours.", why="so", actor="bo")
+
+    fields = {"name": KEY, "why": "seen"}
+    assert stale(
+        client, monkeypatch, "/allowed", "allow-name", meanwhile, **fields
+    ).status_code == (303)
+
+
 def test_the_page_says_that_what_was_confirmed_passes(client, guard, event, caplog):
     guard.allow("handbook", why="only we write it", actor="bo")
     done = press(client, event, "confirm", key=KEY).headers["location"]

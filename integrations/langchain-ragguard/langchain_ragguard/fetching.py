@@ -30,10 +30,14 @@ def merged(found: Sequence[Iterable[Document]]) -> Iterable[Document]:
     """Return the first of some answers, and behind it what only the others have."""
     if len(found) == 1:
         return found[0]
-    unique = {(document.id, document.page_content): document for document in chain(*found[::-1])}
     first = [*found[0]]
-    known = {(document.id, document.page_content) for document in first}
-    return [*first, *(document for key, document in unique.items() if key not in known)]
+    known = [_identity(document) for document in first]
+    more = [document for document in chain(*found[1:]) if _identity(document) not in known]
+    return [*first, *more]
+
+
+def _identity(document: Document) -> tuple[object, ...]:
+    return document.id, document.page_content, repr(document.metadata)
 
 
 def _is_over_store(base: RetrieverLike) -> bool:
@@ -69,7 +73,7 @@ def fetching(base: RetrieverLike, count: int) -> tuple[RetrieverLike, bool]:
             search["fetch_k"] = max(search.get("fetch_k", _MMR_CANDIDATES), count)
         return base.model_copy(update=changes), True
     if "k" in inspect.signature(base._get_relevant_documents).parameters:
-        own = type(base)._aget_relevant_documents is not BaseRetriever._aget_relevant_documents
+        own = "k" in inspect.signature(base._aget_relevant_documents).parameters
         kind = RunnableBinding if own else _BoundInAThread
         return kind(bound=base, kwargs={"k": count}, config={}), True
     can_widen = bool(changes)

@@ -17,6 +17,7 @@ from pydantic import Field
 from ragguard import Guard
 
 from langchain_ragguard import RAGGuardRetriever
+from langchain_ragguard.fetching import merged
 
 NOTES = [
     Document(page_content=f"{whose}'s note {n}", id=f"{whose}-{n}", metadata={"user": whose})
@@ -216,3 +217,25 @@ def test_a_reranker_that_cuts_is_told_of_once_for_all_requests(
             assert len(shared.invoke(QUERY, {"configurable": {"tenant": whose}})) < 3
     (line,) = caplog.messages
     assert line.startswith("Compressing cannot be asked for more documents")
+
+
+async def test_a_base_that_takes_k_when_called_at_once_alone_takes_it_in_a_thread(
+    guard: Guard, ask: Ask
+) -> None:
+    class HalfWay(BaseRetriever):
+        def _get_relevant_documents(
+            self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int = 2
+        ) -> list[Document]:
+            return documents()[:k]
+
+        async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return documents()[:2]
+
+    found = await ask(RAGGuardRetriever(base=HalfWay(), guard=guard, k=3), "invoke", QUERY)
+    assert len(found) == 3
+
+
+def test_documents_without_ids_that_differ_are_all_kept() -> None:
+    one, other = (Document(page_content="same", metadata={"_id": n}) for n in "ab")
+    third = Document(page_content="third")
+    assert list(merged([[third], [one, other, third]])) == [third, one, other]
