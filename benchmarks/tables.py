@@ -22,7 +22,7 @@ Result = Annotated[Path | None, typer.Argument(help="what a benchmark wrote with
 
 README = Path(__file__).with_name("README.md")
 _DOCS = README.parent.parent / "docs"
-_PAGES = ("admission", "attacker", "attribution", "choices", "honest-traffic", "proxies")
+_PAGES = ("admission", "attacker", "attribution", "honest-traffic", "proxies")
 PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name in _PAGES])
 
 _OWN = (
