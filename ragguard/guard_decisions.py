@@ -8,7 +8,6 @@ from ragguard.audit.allow_list import Allowance
 from ragguard.audit.by_hand import put
 from ragguard.audit.decisions import Target
 from ragguard.audit.quarantine import QuarantineEntry
-from ragguard.audit.vouched import still_passing
 from ragguard.guard_parts import Parts
 from ragguard.passage import Passage
 
@@ -62,9 +61,7 @@ class Deciding:
         """
         one = passage if isinstance(passage, Passage) else Passage(passage)
         store = self._parts.store.of_tenant(tenant)
-        done = put(store, one, why=why, event=event, actor=actor)
-        still_passing(store, done, [one])
-        return done[0]
+        return put(store, one, why=why, event=event, actor=actor)[0]
 
     def confirm(
         self,
@@ -79,10 +76,7 @@ class Deciding:
         Where its source is allowed it passes all the same, and a warning is logged.
         """
         decide = self._parts.decisions(tenant).decide
-        done = decide(target, status="confirmed", actor=actor, said=why)
-        given = [target] if isinstance(target, Passage) else []
-        still_passing(self._parts.store.of_tenant(tenant), done, given)
-        return done[0]
+        return decide(target, status="confirmed", actor=actor, said=why)[0]
 
     def reject(
         self,

@@ -60,8 +60,8 @@ def put(
             for one in passages
         ]
     )
-    keys = dict.fromkeys(content_key(one.text) for one in passages)
-    return Decisions(store).decide(*keys, status="confirmed", actor=actor, said=why)
+    unique = {content_key(one.text): one for one in passages}.values()
+    return Decisions(store).decide(*unique, status="confirmed", actor=actor, said=why)
 
 
 def _of_event(one: Passage, event: Event, found: Attribution | None) -> Passage:

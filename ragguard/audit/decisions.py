@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,9 +14,12 @@ from ragguard.audit.quarantine import HELD, QuarantineEntry, QuarantineStatus
 from ragguard.audit.records import AuditStore
 from ragguard.audit.trail import this_process
 from ragguard.audit.undoing import UNDOABLE, Undone, accused, undo
+from ragguard.audit.vouched import passes, still_passing
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
 from ragguard.passage import Passage
+
+logger = logging.getLogger(__name__)
 
 Target = QuarantineEntry | Passage | str
 
@@ -37,11 +41,11 @@ class Decisions:
     """
 
     def __init__(self, store: AuditStore) -> None:
-        self.store = store
+        self._store = store
 
     def proposals(self) -> list[QuarantineEntry]:
         """Return what waits for a person, newest first."""
-        return self.store.quarantine(status="proposed")
+        return self._store.quarantine(status="proposed")
 
     def decide(
         self,
@@ -54,6 +58,7 @@ class Decisions:
         """Give entries a status; all of them are looked up before the first is changed.
 
         Entries that were `read` before change only if they still have the status that they had.
+        What is confirmed and passes all the same, as its source is allowed, is told in the log.
 
         Raises:
             InvalidInputError: A target names several entries, or one of which that cannot be said.
@@ -62,16 +67,19 @@ class Decisions:
         actor = decided_by(actor, said)
         found, only = self.found(*targets), _DECIDABLE.get(status)
         _require(found, status, only)
-        change, known = self.store.set_quarantine_status, {one.key: [one.status] for one in read}
+        change, known = self._store.set_quarantine_status, {one.key: [one.status] for one in read}
         done = [
             change(one.key, status, actor=actor, said=said, only=only or known.get(one.key))
             for one in found
         ]
         if status == "confirmed":
             keys = {entry.key for entry in done if entry.status == status}
-            for one in self.store.allowances():
+            for one in self._store.allowances():
                 if one.key in keys and one.holds:
-                    self.store.disallow(one.key, one.source, actor=actor, said=said)
+                    self._store.disallow(one.key, one.source, actor=actor, said=said)
+            given = [target for target in targets if isinstance(target, Passage)]
+            for entry, one in still_passing(self._store, done, given):
+                logger.warning("%s is confirmed, but %s", entry.key[:_DIGITS], passes(one.source))
         for entry in done:
             if entry.status != status:  # somebody else was faster
                 _require([entry], status, only or known.get(entry.key))
@@ -80,9 +88,9 @@ class Decisions:
     def found(self, *targets: Target) -> list[QuarantineEntry]:
         """Return the entries that targets name; raises as `decide`."""
         keys = [_named(target).lower() for target in targets]
-        entries = self.store.quarantine(keys=keys)
+        entries = self._store.quarantine(keys=keys)
         if len({*keys}) > len(entries):  # the beginning of a key, or the id of a passage
-            entries = self.store.quarantine()
+            entries = self._store.quarantine()
         return [match(entries, target) for target in targets]
 
     def allow(
@@ -98,7 +106,7 @@ class Decisions:
         """Put what `allow_list.allowance` makes on the list, and return it."""
         actor = decided_by(actor)
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
-        self.store.allow(made, said=said)
+        self._store.allow(made, said=said)
         return made
 
     def disallow(
@@ -116,9 +124,9 @@ class Decisions:
         ended = []
         for listed, released in found:
             for one in listed:
-                ended += self.store.disallow(one.key, one.source, actor=actor, said=said)
+                ended += self._store.disallow(one.key, one.source, actor=actor, said=said)
             for entry in released:
-                key, change = entry.key, self.store.set_quarantine_status
+                key, change = entry.key, self._store.set_quarantine_status
                 changed = change(key, "rejected", actor=actor, said=said, only=["released"])
                 if changed.status == "rejected":  # nobody has confirmed it meanwhile
                     of, at = _of_release(entry), changed.updated_at
@@ -139,26 +147,26 @@ class Decisions:
         # A passage may be on the list as a text, which stands for a source of that name as well.
         found = [
             one
-            for one in self.store.allowances()
+            for one in self._store.allowances()
             if one.holds and (one.source == source if source and one.source else one.key == key)
         ]
-        released = self.store.quarantine(status="released", keys=[key])
+        released = self._store.quarantine(status="released", keys=[key])
         if not (found or released):
             raise _not_allowed(target)
         return found, released
 
     def allowed(self) -> list[Allowance]:
         """Return what is allowed or protected now, newest first; what was released as well."""
-        found = [one for one in self.store.allowances() if one.holds]
-        found += map(_of_release, self.store.quarantine(status="released"))
+        found = [one for one in self._store.allowances() if one.holds]
+        found += map(_of_release, self._store.quarantine(status="released"))
         return sorted(found, key=lambda one: one.created_at, reverse=True)
 
     def some_allowed(self, limit: int, offset: int = 0) -> list[Allowance]:
         """Return a part of it: what was put on the list comes first, what was released after it."""
-        listed = [one for one in self.store.allowances() if one.holds]
+        listed = [one for one in self._store.allowances() if one.holds]
         found = listed[offset : offset + limit]
         more, first = limit - len(found), max(0, offset - len(listed))
-        released = self.store.quarantine(status="released", limit=more, offset=first)
+        released = self._store.quarantine(status="released", limit=more, offset=first)
         return [*found, *map(_of_release, released)]
 
     def undo(
@@ -173,7 +181,7 @@ class Decisions:
         """Do what `undoing.undo` says. Raises as `Guard.undo`."""
         require_names(event=event, reporter=reporter)
         actor, wanted = decided_by(actor, said), Undone(event, reporter, since)
-        return undo(self.store, wanted, actor=actor, said=said)
+        return undo(self._store, wanted, actor=actor, said=said)
 
     def accused(
         self,
@@ -183,7 +191,7 @@ class Decisions:
         since: datetime | None = None,
     ) -> list[QuarantineEntry]:
         """Return what attributions have accused, of that what `undo` means, whatever its status."""
-        return accused(self.store, Undone(event, reporter, since))
+        return accused(self._store, Undone(event, reporter, since))
 
 
 def decided_by(actor: str | None, why: str | None = None) -> str:

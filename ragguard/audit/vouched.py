@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 
 from ragguard.audit.allow_list import Allowance
@@ -13,8 +12,6 @@ from ragguard.errors import EventNotFoundError
 from ragguard.passage import Passage
 from ragguard.text import printable
 from ragguard.trust import source_of
-
-logger = logging.getLogger(__name__)
 
 
 def sources_of(store: AuditStore, events: Iterable[str | None]) -> dict[str, set[str]]:
@@ -34,8 +31,8 @@ def sources_of(store: AuditStore, events: Iterable[str | None]) -> dict[str, set
 
 def still_passing(
     store: AuditStore, entries: Sequence[QuarantineEntry], passages: Sequence[Passage] = ()
-) -> list[Allowance]:
-    """Return the sources that are allowed, so that confirmed entries pass all the same; log them.
+) -> list[tuple[QuarantineEntry, Allowance]]:
+    """Return confirmed entries that pass all the same, each with its source, which is allowed.
 
     A source is told by the entry's event, or by `passages`. A person who vouches for all of a
     source said so for a reason: that ends by `disallow` alone.
@@ -48,13 +45,12 @@ def still_passing(
     for passage in passages:
         if (source := source_of(passage)) is not None:
             named.setdefault(content_key(passage.text), set()).add(source)
-    found = {}
-    for entry in entries:
-        for one in allowed:
-            if entry.status == "confirmed" and one.source in named.get(entry.key, ()):
-                found[one.source] = one
-                logger.warning("%s is confirmed, but %s", entry.key[:12], passes(one.source))
-    return list(found.values())
+    return [
+        (entry, one)
+        for entry in entries
+        for one in allowed
+        if entry.status == "confirmed" and one.source in named.get(entry.key, ())
+    ]
 
 
 def passes(source: str) -> str:

@@ -67,12 +67,9 @@ def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
         tenant: options.Tenant = None,
         as_json: options.AsJson = False,
     ) -> None:
-        from ragguard.audit.vouched import still_passing
-
         who = actor or options.login_name()
         with _opened(store, tenant) as decisions:
             changed = decisions.decide(*targets, status=status, actor=who, said=why)
-            still_passing(decisions.store, changed)
         _write_entries(changed, as_json=as_json)
 
 
@@ -109,7 +106,6 @@ def add(
 ) -> None:
     """Put passages into quarantine by hand, accused or not, until they are released."""
     from ragguard.audit import by_hand
-    from ragguard.audit.vouched import still_passing
 
     who, read = actor or options.login_name(), [] if passages is None else read_passages(passages)
     if not (targets or read) or (targets and event is None):
@@ -119,7 +115,6 @@ def add(
             of = opened.event(event), opened.attribution(event)
             read = [*by_hand.named(*of, targets or ()), *read]
         entries = by_hand.put(opened, *read, why=why, event=event, actor=who)
-        still_passing(opened, entries, read)
     _write_entries(entries, as_json=as_json)
 
 

@@ -74,7 +74,7 @@ def decide(visit: Visit) -> Done:
     entries = [one for one in done if isinstance(one, QuarantineEntry)]
     passing = still_passing(visit.store, entries) if wanted == "confirm" else []
     stays = sum(one.status == "proposed" for one in entries) if wanted == "undo" else 0
-    return Done(wanted, len(done), stays, [one.key for one in passing])
+    return Done(wanted, len(done), stays, list(dict.fromkeys(one.key for _, one in passing)))
 
 
 def _named(visit: Visit) -> tuple[list[str], list[QuarantineEntry]]:

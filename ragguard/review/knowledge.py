@@ -29,11 +29,8 @@ SEARCHED = 5_000
 """Newest rows of the trail among which those of one passage are looked for."""
 
 _PATIENCE_S = 10.0
-_RESTORED = (
-    "confirmed",
-    "quarantined",
-    "released",
-)  # of others only what the trail says was removed
+# Of others only what the trail says was removed.
+_RESTORED = ("confirmed", "quarantined", "released")
 _SHARED = "other texts share its id in the knowledge base; give each an id of its own there"
 
 
