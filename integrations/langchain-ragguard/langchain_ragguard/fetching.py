@@ -31,7 +31,7 @@ def merged(found: Sequence[Iterable[Document]]) -> Iterable[Document]:
     if len(found) == 1:
         return found[0]
     first = [*found[0]]
-    known = [_identity(document) for document in first]
+    known = {_identity(document) for document in first}
     more = [document for document in chain(*found[1:]) if _identity(document) not in known]
     return [*first, *more]
 
