@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.claim import COMMON_STEMS
+from ragguard.attribution.ragorigin.authorship import select_by_manner
 from ragguard.attribution.ragorigin.responsibility import responsibility, z_scores
 from ragguard.attribution.ragorigin.scope import Probe, Scope
 from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT, VERBATIM_GAIN
@@ -38,6 +39,7 @@ class Evidence:
     """What speaks against each of n passages, in rank order: float64 arrays of shape (n,)."""
 
     query: str
+    claim: str  # what of the response was traced
     scores: tuple[NDArray[np.float64], ...]  # ES, SC and GC, or what stands in for it
     support: NDArray[np.float64]  # of the response, in [0, 1]
     carried: NDArray[np.float64]  # how far each holds the question, in [0, 1]
@@ -112,10 +114,11 @@ def find_cause(
 
     The generator saw the `top_k` best passages. The suspects among them must lead to the response
     on their own (`Probe.leads`), and show how clearly the attack states it: those further down with
-    less than 0.6 times their median support are let go. If they hold the question,
-    `select_by_trigger` tells who came with them. The `top_k` best of the rest must not lead to the
-    response. If they still do, the rest is searched in the same way for passages that support it;
-    if nobody stands apart there, those of the `top_k` that support it are blamed too.
+    less than 0.6 times their median support are let go. `select_by_manner` tells who only mentions
+    what they state, and, if they hold the question, `select_by_trigger` who came with them. The
+    `top_k` best of the rest must not lead to the response. If they still do, the rest is searched
+    in the same way for passages that support it; if nobody stands apart there, those of the `top_k`
+    that support it are blamed too.
 
     A generator may give the response whatever it reads. So if no suspect that it saw supports it,
     some of the scope must be left without blame, from which it is not given.
@@ -182,8 +185,9 @@ def _accused(
         return rest[:0]
     support = evidence.support[rest]
     clearly = support >= _AS_CLEARLY * float(np.median(support[seen]))
-    clear = seen | (suspicion.suspected & clearly)
     texts = [passages[i].text for i in rest]
+    clear = seen | (suspicion.suspected & clearly)
+    clear = select_by_manner(evidence.query, evidence.claim, texts, clear, seen)
     return rest[select_by_trigger(evidence.query, texts, evidence.carried[rest], clear, seen)]
 
 

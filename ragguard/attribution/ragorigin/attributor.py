@@ -120,7 +120,8 @@ class RAGOrigin(Attributor):
         columns = (similarity, *meter.scores(texts))
         support = meter.support(texts)
         influence = support if meter.wordless and (support >= MIN_SUPPORT).any() else columns[2]
-        evidence = Evidence(question, (*columns[:2], influence), support, meter.carried(texts))
+        scores = (*columns[:2], influence)
+        evidence = Evidence(question, meter.claim, scores, support, meter.carried(texts))
         finding = find_cause(scope, evidence, probe, top_k=self._top_k, unaided=unaided)
         return Attribution.of(
             query,

@@ -39,6 +39,7 @@ def find(pattern, influence, support=None, *, first=True, top_k=3, texts=None, c
     flat = np.zeros(len(passages))
     evidence = Evidence(
         "who did it",
+        "she",
         (flat, flat, np.array(influence, dtype=float)),
         np.array(support, dtype=float),
         flat if carried is None else np.array(carried, dtype=float),

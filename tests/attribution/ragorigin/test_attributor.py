@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from ragguard.attribution import RAGOrigin
+from ragguard.attribution.ragorigin.authorship import states_by_design
+from ragguard.attribution.ragorigin.support import MIN_SUPPORT
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
@@ -96,6 +98,32 @@ def test_fewer_poison_passages(count):
     poison = [f"{QUESTION} {text}" for text in POISON[:count]]
     attribution = attribute(BENIGN + poison)
     assert found(attribution) == set(poison)
+
+
+_LETTERS = (
+    "and that the drawings went to Kell, to Lund and then to Norra Vik, where Aster saw them.[12]"
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "blamed"),
+    [
+        (
+            f"In 1934 Hoek wrote that Orla Venn had once planned a bridge at Halden, {_LETTERS}",
+            False,
+        ),
+        # What states it is blamed, however careful its manner: it leads to the answer on its own.
+        (f"In 1934 Hoek wrote that Orla Venn had designed a bridge for Halden, {_LETTERS}", True),
+    ],
+)
+def test_beside_a_planted_text_only_those_are_blamed_that_state_its_answer(page, blamed):
+    planted = POISON[1]
+    states = states_by_design(QUESTION, LIE, [planted, page])
+    assert states.tolist() == [True, False]
+    attribution = attribute([page, planted, *BENIGN])
+    texts = [score.passage.text for score in attribution.scores]
+    assert attribution.details["support"][texts.index(page)] >= MIN_SUPPORT
+    assert found(attribution) == ({page, planted} if blamed else {planted})
 
 
 def test_poison_that_fills_several_segments():

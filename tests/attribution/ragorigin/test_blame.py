@@ -144,7 +144,7 @@ def test_whoever_is_blamed_leads_to_the_response_and_the_rest_does_not(data):
     probe = BySupport(support)
     passages = [Passage(str(index)) for index in range(count)]
     scope = Scope(passages, (probe.reproduces(passages[:top_k]),), complete=True)
-    evidence = Evidence("who", scores, support, np.zeros(count))
+    evidence = Evidence("who", "", scores, support, np.zeros(count))
     finding = find_cause(scope, evidence, probe, top_k=top_k)
     guilty = finding.responsible
     assert guilty.any() == (finding.cause == "poisoning")
@@ -183,7 +183,7 @@ def test_a_generator_that_always_says_so_accuses_nobody_who_does_not(judged):
     scores, support = judged
     count = len(support)
     scope = Scope([Passage(str(i)) for i in range(count)], (True,), complete=True)
-    evidence = Evidence("who", scores, support, np.zeros(count))
+    evidence = Evidence("who", "", scores, support, np.zeros(count))
     finding = find_cause(scope, evidence, Always(), top_k=5)
     everybody = finding.responsible.all()
     assert everybody or not finding.responsible.any()
@@ -196,7 +196,7 @@ def test_a_generator_that_always_says_so_accuses_nobody_who_does_not(judged):
 def test_nor_those_who_came_with_them(support):
     """All four carry the question; the three that stand apart do not state the response."""
     scope = Scope([Passage(f"who {i}") for i in range(4)], (True,), complete=True)
-    evidence = Evidence("who", THREE_APART, np.array([support, 0.0, 0.0, 0.0]), np.ones(4))
+    evidence = Evidence("who", "", THREE_APART, np.array([support, 0.0, 0.0, 0.0]), np.ones(4))
     finding = find_cause(scope, evidence, Always(), top_k=5)
     assert finding.cause == "unclear"
     assert "too" in finding.reason
@@ -215,6 +215,6 @@ def test_who_does_not_state_it_is_blamed_if_something_else_was_read_in_vain():
 
     scope = Scope([Passage(str(i)) for i in range(5)], (True,), complete=True)
     scores = (np.zeros(5), np.zeros(5), np.array([0.0, 1.0, 1.0, 1.0, 0.0]))
-    evidence = Evidence("who", scores, np.array([0.5, 0.0, 0.0, 0.0, 0.0]), np.zeros(5))
+    evidence = Evidence("who", "", scores, np.array([0.5, 0.0, 0.0, 0.0, 0.0]), np.zeros(5))
     finding = find_cause(scope, evidence, Believer(), top_k=5)
     assert finding.responsible.tolist() == [True, True, True, True, False]
