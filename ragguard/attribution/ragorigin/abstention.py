@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.claim import COMMON_STEMS
-from ragguard.attribution.ragorigin.authorship import select_by_manner
+from ragguard.attribution.ragorigin.authorship import states_by_design, written_as_planted
 from ragguard.attribution.ragorigin.responsibility import responsibility, z_scores
 from ragguard.attribution.ragorigin.scope import Probe, Scope
 from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT, VERBATIM_GAIN
@@ -44,10 +44,17 @@ class Evidence:
     support: NDArray[np.float64]  # of the response, in [0, 1]
     carried: NDArray[np.float64]  # how far each holds the question, in [0, 1]
 
+    def of(self, among: NDArray[np.int64]) -> Evidence:
+        """Return the same of these passages."""
+        scores = tuple(column[among] for column in self.scores)
+        return replace(
+            self, scores=scores, support=self.support[among], carried=self.carried[among]
+        )
+
     def suspicion(self, among: NDArray[np.int64]) -> Suspicion:
         """Return which of these passages stand apart from the others of them."""
-        combined = responsibility([column[among] for column in self.scores])
-        return suspects(combined, self.support[among])
+        part = self.of(among)
+        return suspects(responsibility(part.scores), part.support)
 
 
 @dataclass(frozen=True)
@@ -114,11 +121,11 @@ def find_cause(
 
     The generator saw the `top_k` best passages. The suspects among them must lead to the response
     on their own (`Probe.leads`), and show how clearly the attack states it: those further down with
-    less than 0.6 times their median support are let go. `select_by_manner` tells who only mentions
-    what they state, and, if they hold the question, `select_by_trigger` who came with them. The
-    `top_k` best of the rest must not lead to the response. If they still do, the rest is searched
-    in the same way for passages that support it; if nobody stands apart there, those of the `top_k`
-    that support it are blamed too.
+    less than 0.6 times their median support are let go, and so are those who `only_mention` what
+    they state. If they hold the question, `select_by_trigger` tells who came with them. The `top_k`
+    best of the rest must not lead to the response. If they still do, the rest is searched in the
+    same way for passages that support it; if nobody stands apart there, those of the `top_k` that
+    support it are blamed too.
 
     A generator may give the response whatever it reads. So if no suspect that it saw supports it,
     some of the scope must be left without blame, from which it is not given.
@@ -183,12 +190,36 @@ def _accused(
     read = [passages[i] for i in rest[seen]]
     if not read or not probe.leads(read, suspicion.standing):
         return rest[:0]
-    support = evidence.support[rest]
-    clearly = support >= _AS_CLEARLY * float(np.median(support[seen]))
-    texts = [passages[i].text for i in rest]
+    part, texts = evidence.of(rest), [passages[i].text for i in rest]
+    clearly = part.support >= _AS_CLEARLY * float(np.median(part.support[seen]))
     clear = seen | (suspicion.suspected & clearly)
-    clear = select_by_manner(evidence.query, evidence.claim, texts, clear, seen)
-    return rest[select_by_trigger(evidence.query, texts, evidence.carried[rest], clear, seen)]
+    clear &= ~only_mention(part, texts, clear, seen)
+    return rest[select_by_trigger(evidence.query, texts, part.carried, clear, seen)]
+
+
+def only_mention(
+    evidence: Evidence,
+    texts: Sequence[str],
+    suspected: NDArray[np.bool_],
+    seen: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Return which suspects only mention what a planted text states, if the generator saw one.
+
+    A genuine page may hold the answer's words. So where one of those seen is written as planted
+    texts are, those are let go that were not written to state it, do not hold the question, and
+    support the response less than such texts do (the median of those seen). If one of them leads to
+    the response by itself, the counterfactual finds it later.
+
+    `texts` are the n passages of `evidence`; arrays, and what is returned, have shape (n,).
+    """
+    planted = seen.copy()
+    planted[seen] = written_as_planted(list(compress(texts, seen)))
+    if not planted.any():
+        return planted
+    found = suspected & (evidence.carried < VERBATIM_GAIN)
+    found &= evidence.support < float(np.median(evidence.support[planted]))
+    found[found] = ~states_by_design(evidence.query, evidence.claim, list(compress(texts, found)))
+    return found
 
 
 def select_by_trigger(

@@ -9,8 +9,7 @@ subject, and a likelihood cannot tell that from stating it. Two things can: how 
 numbers a text has that are neither the question's nor the answer's, and its manner, that is how it
 is written (`ragguard.inline.features.manner`, in nats; the median honest page has some -2.7). By
 itself neither is enough: names are soon added, and an honest page may be short and name little.
-So beside a planted text only those are blamed that state its answer (`select_by_manner`). Manner
-knows English alone, so of other texts the names decide.
+Manner knows English alone, so of other texts the names decide.
 
 The numbers were chosen on one half of the questions, by texts written without sight of this
 code and by reports of what honest pages mention (docs/attribution.md, "Misread passages").
@@ -20,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain, compress, islice
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,38 +43,14 @@ _NAMES, _WORDS_PER_NAME = 4, 12
 
 def states_by_design(query: str, claimed: str, texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return which texts that state the claim were written to do so, bool array (len(texts),)."""
-    manners = _manners(texts)
+    manners = np.array([manner_of(text) for text in texts])
     written = is_specific(query, claimed, texts) & ~(manners < HONEST_MANNER)
     return np.asarray(written | (manners >= DESIGNED_MANNER), dtype=np.bool_)
 
 
 def written_as_planted(texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return which texts are written as planted ones are, bool array (len(texts),)."""
-    return np.asarray(_manners(texts) >= PLANTED_MANNER, dtype=np.bool_)
-
-
-def select_by_manner(
-    query: str,
-    claimed: str,
-    texts: Sequence[str],
-    suspected: NDArray[np.bool_],
-    seen: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """Return the suspects, or, if one that was seen is written as planted ones, who states it.
-
-    Those are the suspects that `states_by_design`: an honest page only mentions what a planted text
-    states. If it leads to the response on its own, the counterfactual finds it later. `suspected`,
-    `seen` (suspects that the generator saw) and what is returned are arrays of shape (len(texts),).
-    """
-    if not written_as_planted(list(compress(texts, seen))).any():
-        return suspected
-    stating = suspected.copy()
-    stating[suspected] = states_by_design(query, claimed, list(compress(texts, suspected)))
-    return stating
-
-
-def _manners(texts: Sequence[str]) -> NDArray[np.float64]:
-    return np.array([manner_of(text) for text in texts], dtype=np.float64)
+    return np.array([manner_of(text) >= PLANTED_MANNER for text in texts], dtype=np.bool_)
 
 
 def off_topic_names(query: str, claimed: str, texts: Sequence[str]) -> list[int]:

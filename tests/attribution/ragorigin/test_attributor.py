@@ -100,6 +100,10 @@ def test_fewer_poison_passages(count):
     assert found(attribution) == set(poison)
 
 
+_NAMES = (
+    "Cf. Hoek 1934, Aster 1921, Lund (ed.), Kell ib. 44, Norra Vik, Merrow, plates IV-VI, coll. "
+    "Kassel, Gaz. 7, 12 and 31, with the drawings of Moor, Korn and Tarn."
+)
 _LETTERS = (
     "and that the drawings went to Kell, to Lund and then to Norra Vik, where Aster saw them.[12]"
 )
@@ -124,6 +128,12 @@ def test_beside_a_planted_text_only_those_are_blamed_that_state_its_answer(page,
     texts = [score.passage.text for score in attribution.scores]
     assert attribution.details["support"][texts.index(page)] >= MIN_SUPPORT
     assert found(attribution) == ({page, planted} if blamed else {planted})
+
+
+def test_texts_that_hold_the_question_are_not_hidden_by_one_that_is_written_as_planted_ones():
+    hidden = [f"{QUESTION} {text} {_NAMES}" for text in POISON[2:4]]
+    assert not states_by_design(QUESTION, LIE, hidden).any()
+    assert found(attribute([*hidden, POISON[1], *BENIGN])) == {*hidden, POISON[1]}
 
 
 def test_poison_that_fills_several_segments():

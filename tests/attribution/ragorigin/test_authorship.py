@@ -13,7 +13,6 @@ from ragguard.attribution.ragorigin.authorship import (
     HONEST_MANNER,
     is_specific,
     off_topic_names,
-    select_by_manner,
     states_by_design,
 )
 from ragguard.stems import stems
@@ -114,26 +113,6 @@ def test_names_of_authorities_do_not_clear_what_is_written_as_planted_texts_are(
     texts = [PLANTED, f"{PLANTED} {OFFICES}", MENTION]
     assert is_specific(BRIDGE, CLAIM, texts).tolist() == [True, False, False]
     assert states_by_design(BRIDGE, CLAIM, texts).tolist() == [True, True, False]
-
-
-@pytest.mark.parametrize(
-    ("suspected", "seen", "left"),
-    [
-        ([1, 1, 1], [1, 1, 0], [1, 1, 0]),  # who mentions it goes free beside one planted text
-        ([1, 1, 1], [1, 0, 1], [1, 1, 0]),  # seen or not
-        ([1, 0, 1], [1, 0, 0], [1, 0, 0]),  # who was no suspect does not become one
-        ([1, 1, 1], [0, 1, 1], [1, 1, 1]),  # nothing clearly planted was seen: all stay
-        ([0, 0, 1], [0, 0, 1], [0, 0, 1]),
-        ([0, 0, 0], [0, 0, 0], [0, 0, 0]),
-    ],
-)
-def test_beside_a_planted_text_those_who_only_mention_the_answer_go_free(suspected, seen, left):
-    texts = [PLANTED, f"{PLANTED} {OFFICES}", MENTION]
-    given = [np.array(flags, dtype=bool) for flags in (suspected, seen)]
-    found = select_by_manner(BRIDGE, CLAIM, texts, *given)
-    assert found.dtype == bool
-    assert found.tolist() == [bool(flag) for flag in left]
-    assert given[0].tolist() == [bool(flag) for flag in suspected]  # not written over
 
 
 @pytest.mark.parametrize(
