@@ -115,6 +115,16 @@ class Database:
         """
         return self._transaction(writes=True)
 
+    def rows(self, query: Any) -> list[Any]:
+        """Return the rows that a query finds; raises as `read`."""
+        with self.read() as session:
+            return [*session.execute(query)]
+
+    def records(self, query: Any) -> list[Any]:
+        """Return the records (`models.OfRecord`) of the rows that a query finds, likewise."""
+        with self.read() as session:
+            return [row.to_record() for row in session.scalars(query)]
+
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[Session]:
         if self._closed:

@@ -11,7 +11,17 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
-from sqlalchemy import BigInteger, DateTime, Double, ForeignKey, Index, Integer, Text, false, text
+from sqlalchemy import (
+    BigInteger,
+    DateTime,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    Text,
+    false,
+    text,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from sqlalchemy.types import TypeDecorator
 
@@ -158,10 +168,10 @@ class EventRow(OfRecord[Event], Base):
             "bare": not event.passages,
         }
 
-    def to_event(self, *, passages: bool = True) -> Event:
-        seen = tuple(passage.to_passage() for passage in self.passages) if passages else ()
-        reporters = len(self.lanes.split())
-        return Event(**self.shared(self), passages=seen, reporters=reporters)
+    def to_record(self) -> Event:
+        """Return the event; without its passages where a query leaves them out."""
+        seen = tuple(one.to_passage() for one in self.__dict__.get("passages", ()))
+        return Event(**self.shared(self), passages=seen, reporters=len(self.lanes.split()))
 
 
 class PassageRow(Base):

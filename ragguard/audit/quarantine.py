@@ -214,7 +214,7 @@ class QuarantineStore(Protocol):
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
         """Propose or quarantine what one attribution accuses, as far as the limits allow.
 
-        `ragguard.audit.accusation` says what becomes of each. Of two processes that accuse at once
+        `ragguard.audit.holdings` says what becomes of each. Of two processes that accuse at once
         the second one sees what the first has done.
         """
 

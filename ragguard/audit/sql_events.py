@@ -50,11 +50,11 @@ class SqlEvents(TenantViews):
                 _count(session, event, turn)
 
     def event(self, event_id: str) -> Event:
-        with self._database.read() as session:
-            row = session.scalar(select(EventRow).where(*self._of_id(event_id)))
-            if row is None:
-                raise no_event(event_id)
-            return row.to_event()
+        named = select(EventRow).where(*self._of_id(event_id))
+        found: list[Event] = self._database.records(named)
+        if not found:
+            raise no_event(event_id)
+        return found[0]
 
     def events(
         self, *, status: EventStatus | None = None, limit: int = 100, passages: bool = True
@@ -65,9 +65,7 @@ class SqlEvents(TenantViews):
             newest = newest.where(EventRow.status == status)
         if not passages:
             newest = newest.options(lazyload(EventRow.passages))
-        with self._database.read() as session:
-            rows = session.scalars(newest.limit(max(limit, 0)))
-            return [row.to_event(passages=passages) for row in rows]
+        return self._database.records(newest.limit(max(limit, 0)))
 
     def claim_event(
         self, *, lease_s: float, passageless: Collection[str] | None = None
@@ -88,7 +86,7 @@ class SqlEvents(TenantViews):
                     claimable_at=epoch_now(session) + lease_s,
                 )
                 if seq is not None:
-                    return session.get_one(EventRow, seq).to_event()
+                    return session.get_one(EventRow, seq).to_record()
         return None
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
@@ -156,9 +154,8 @@ class SqlEvents(TenantViews):
             .join(EventRow, EventRow.seq == AttributionRow.event_seq)
             .where(*self._of_id(event_id))
         )
-        with self._database.read() as session:
-            body = session.scalar(found)
-        return None if body is None else Attribution.from_dict(from_json(body))
+        bodies = self._database.rows(found)
+        return Attribution.from_dict(from_json(bodies[0].body_json)) if bodies else None
 
     def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
         settled = ("failed",) if ids is None else ("done", "failed")

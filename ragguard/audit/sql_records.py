@@ -1,19 +1,39 @@
-"""What a SQL database only ever adds to, and forgets: verdicts, answers, scores and the trail."""
+"""What a SQL database only adds to and forgets, and how what others wrote there is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, LargeBinary, and_, cast, delete, select, type_coerce
+from sqlalchemy import (
+    ColumnElement,
+    LargeBinary,
+    Text,
+    and_,
+    case,
+    cast,
+    delete,
+    func,
+    select,
+    type_coerce,
+)
 from sqlalchemy.orm import Session
+from sqlalchemy.types import NullType
 
+from ragguard.audit.allow_list import Standing
 from ragguard.audit.database import SCORES_LOCK, TRAIL_LOCK, Database, insert_into, lock, on_sqlite
-from ragguard.audit.decision_models import AnswerKeyRow, AnswerRow, TrailTable, VerdictRow
-from ragguard.audit.encoding import to_json
-from ragguard.audit.models import AnyText, CounterRow, ScoreRow
+from ragguard.audit.decision_models import (
+    AllowanceRow,
+    AnswerKeyRow,
+    AnswerRow,
+    QuarantineRow,
+    TrailTable,
+    VerdictRow,
+)
+from ragguard.audit.encoding import is_escaped, to_json
+from ragguard.audit.models import AnyText, CounterRow, ScoreRow, UtcDateTime
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import (
     ANSWER_DAY,
@@ -27,10 +47,11 @@ from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, say
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
 _FORGET_EVERY = 100  # answers: finding the oldest to keep reads all that are kept
+_NOT_READ = ("seq", "changed", "lanes")  # of what stands in a table
 
 
 class SqlRecords(TenantViews):
-    """Verdicts, answers, counters, scores and trail of a `SqlStore`."""
+    """Verdicts, answers, counters, scores, trail, and what stands in a `SqlStore`."""
 
     _database: Database
 
@@ -59,16 +80,14 @@ class SqlRecords(TenantViews):
             told = f'"passage_id": {to_json(passage_id)}, "key": '
             passages = type_coerce(VerdictRow.passages, AnyText)
             newest = newest.where(passages.contains(told, autoescape=True))
-        with self._database.read() as session:
-            return [row.to_record() for row in session.scalars(newest.limit(max(limit, 0)))]
+        return self._database.records(newest.limit(max(limit, 0)))
 
     def verdict(self, verdict_id: str) -> VerdictRecord:
-        with self._database.read() as session:
-            named = (VerdictRow.id == verdict_id, VerdictRow.tenant == self.tenant)
-            row = session.scalar(select(VerdictRow).where(*named))
-            if row is None:
-                raise no_verdict(verdict_id)
-            return row.to_record()
+        named = (VerdictRow.id == verdict_id, VerdictRow.tenant == self.tenant)
+        found: list[VerdictRecord] = self._database.records(select(VerdictRow).where(*named))
+        if not found:
+            raise no_verdict(verdict_id)
+        return found[0]
 
     def answer_key(self) -> bytes:
         with self._database.read() as session:
@@ -86,9 +105,7 @@ class SqlRecords(TenantViews):
     def answers(self, digest: str, *, since: datetime) -> list[Answer]:
         named = (AnswerRow.tenant == self.tenant, AnswerRow.digest == digest)
         found = select(AnswerRow).where(*named, AnswerRow.given_at >= since)
-        newest = found.order_by(AnswerRow.seq.desc()).limit(KEPT_ALIKE)
-        with self._database.read() as session:
-            return [row.to_record() for row in session.scalars(newest)]
+        return self._database.records(found.order_by(AnswerRow.seq.desc()).limit(KEPT_ALIKE))
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         if not counts:
@@ -102,8 +119,7 @@ class SqlRecords(TenantViews):
             session.execute(upsert, rows)
 
     def counts(self) -> dict[str, int]:
-        with self._database.read() as session:
-            return {row.name: row.value for row in session.scalars(select(CounterRow))}
+        return dict(self._database.rows(select(CounterRow.name, CounterRow.value)))
 
     def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
         if not scored:
@@ -121,9 +137,7 @@ class SqlRecords(TenantViews):
                 session.execute(forgotten.execution_options(synchronize_session=False))
 
     def scores(self) -> list[ScoredQuery]:
-        stored = select(ScoreRow).order_by(ScoreRow.seq)
-        with self._database.read() as session:
-            return [row.to_record() for row in session.scalars(stored)]
+        return self._database.records(select(ScoreRow).order_by(ScoreRow.seq))
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._database.read() as session:
@@ -144,6 +158,10 @@ class SqlRecords(TenantViews):
             head = append(session, [change])
         tell_head(head)
         return True
+
+    def standing(self) -> list[tuple[str, Standing]]:
+        with self._database.read() as session:
+            return [*_standing(session, QuarantineRow), *_standing(session, AllowanceRow)]
 
     @property
     def _theirs(self) -> list[ColumnElement[bool]]:
@@ -204,3 +222,68 @@ def _text(value: str | bytes | None) -> str | None:
 def _says(session: Session, change: Change) -> bool:
     last = _rows(session, 1, TrailTable.action == change.action, last=True)
     return bool(last) and says(last[0], change)
+
+
+def _standing(
+    session: Session, table: type[QuarantineRow | AllowanceRow]
+) -> Iterator[tuple[str, Standing]]:
+    # No objects of the session: without constraints, two rows with one number would be one.
+    columns = [one for one in table.__table__.columns if one.name not in _NOT_READ]
+    readers = [_reader(session, column) for column in columns]
+    seq: ColumnElement[Any] = table.__table__.columns["seq"]
+    for number, *raw in session.execute(select(_as_bytes(session, seq), *_raw(session, columns))):
+        values: dict[str, Any] = {}
+        for column, read, value in zip(columns, readers, raw, strict=True):
+            try:
+                values[column.key] = read(value)
+            except Exception:  # whatever it is that somebody wrote there
+                name = "NULL" if number is None else number.decode("utf-8", "backslashreplace")
+                yield (
+                    "",
+                    f"row {name[:20]} of {table.__tablename__}: its {column.name} is not as "
+                    "ragguard writes it",
+                )
+                break
+        else:
+            row = table(**values)
+            yield row.tenant, row.to_record()
+
+
+def _raw(session: Session, columns: list[Any]) -> Iterator[ColumnElement[Any]]:
+    """Yield what gives a column's bytes, or the name of its type where that is another one."""
+    for column in columns:
+        is_binary = isinstance(column.type, LargeBinary)
+        if not on_sqlite(session):
+            yield column if is_binary else _as_bytes(session, column)
+            continue
+        found = func.typeof(column)
+        right = found == ("blob" if is_binary else "text")
+        yield type_coerce(case((right, cast(column, LargeBinary)), else_=found), NullType())
+
+
+def _as_bytes(session: Session, column: ColumnElement[Any]) -> ColumnElement[Any]:
+    if on_sqlite(session):
+        return cast(column, LargeBinary)
+    return func.convert_to(cast(column, Text), "UTF8", type_=LargeBinary)
+
+
+def _reader(session: Session, column: Any) -> Callable[[bytes | str | None], Any]:
+    """Return what reads a column's bytes as the store does, and raises where it is not so."""
+    dialect, kind = session.get_bind().dialect, column.type
+    convert = kind.dialect_impl(dialect).result_processor(dialect, None) or (lambda text: text)
+
+    def read(raw: bytes | str | None) -> Any:
+        if raw in (None, "null") and column.nullable:
+            return None
+        if not isinstance(raw, bytes):
+            raise TypeError(raw)
+        if isinstance(kind, LargeBinary):
+            return raw
+        text: Any = raw.decode()
+        if isinstance(kind, AnyText) and not is_escaped(text):
+            raise ValueError(text)
+        if isinstance(kind, UtcDateTime) and not on_sqlite(session):
+            text = datetime.fromisoformat(text)
+        return convert(text)
+
+    return read
