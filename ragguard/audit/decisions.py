@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
-from ragguard.audit.quarantine import HELD, QuarantineEntry, QuarantineStatus
+from ragguard.audit.quarantine import HELD, UNDOABLE, QuarantineEntry, QuarantineStatus
 from ragguard.audit.records import AuditStore
-from ragguard.audit.undoing import UNDOABLE, Undoing, decided_by
+from ragguard.audit.undoing import Undoing, decided_by
 from ragguard.content import content_key
 from ragguard.errors import (
     AllowanceNotFoundError,
@@ -140,7 +140,6 @@ class Decisions(Undoing):
     def _listed(
         self, target: Allowance | Passage | str
     ) -> tuple[list[Allowance], list[QuarantineEntry]]:
-        """Return what of the allow-list a target names, and what was released of it."""
         if isinstance(target, Allowance):
             key, source = target.key, target.source
         else:

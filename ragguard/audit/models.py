@@ -11,17 +11,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
-from sqlalchemy import (
-    BigInteger,
-    DateTime,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    Text,
-    false,
-    text,
-)
+from sqlalchemy import BigInteger, DateTime, Double, ForeignKey, Index, Integer, Text, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from sqlalchemy.types import TypeDecorator
 
@@ -102,8 +92,12 @@ class OfRecord(Generic[R]):
         return found
 
 
+VERSION = "quarantine_version"
+"""The version of what the filter is told: one number for quarantine and allow-list."""
+
+
 class MetaRow(Base):
-    """Numbers about the store itself: "quarantine_version"."""
+    """A number about the store itself: its `VERSION`."""
 
     __tablename__ = "ragguard_meta"
 

@@ -19,6 +19,9 @@ HELD: tuple[QuarantineStatus, ...] = ("quarantined", "confirmed")
 SPARED: tuple[QuarantineStatus, ...] = ("released", "rejected")
 """The statuses of entries of which a person has said that they are no attack."""
 
+UNDOABLE: tuple[QuarantineStatus, ...] = ("proposed", "quarantined")
+"""The statuses of entries that no person has decided about."""
+
 
 def utc_now() -> datetime:
     """Return the moment that it is."""

@@ -15,12 +15,12 @@ from sqlalchemy.orm import Session
 
 from ragguard.arguments import require_tenant
 from ragguard.audit.allow_list import Allowance, as_allowed
-from ragguard.audit.database import VERSION, Database, insert_into, next_version, set_version
+from ragguard.audit.database import Database, insert_into
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
 from ragguard.audit.engines import Access
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.holdings import HOUR, Changing, Holdings, Load
-from ragguard.audit.models import EventRow
+from ragguard.audit.models import VERSION, EventRow, MetaRow
 from ragguard.audit.quarantine import (
     HELD,
     SPARED,
@@ -50,7 +50,10 @@ class _Changing(Changing):
     def __init__(self, session: Session, tenant: str) -> None:
         super().__init__(tenant)
         self._session = session
-        self._version = next_version(session)  # before the first look: changes queue up here
+        # Before the first look: changes queue up here until the transaction ends, and versions grow
+        # in the order of their commits.
+        self._told = session.get_one(MetaRow, VERSION, with_for_update=True)
+        self._version = self._told.value + 1
 
     def entries(self, keys: Collection[str]) -> dict[str, QuarantineEntry]:
         mine = select(QuarantineRow).where(QuarantineRow.tenant == self.tenant)
@@ -95,7 +98,7 @@ class _Changing(Changing):
                 put = put.on_conflict_do_update(index_elements=table.unique, set_=anew)
                 self._session.execute(put, rows)
         if any(is_news for _, _, is_news in self.kept):
-            set_version(self._session, self._version)
+            self._told.value = self._version
         return append(self._session, [told for told, _, _ in self.kept])
 
 
@@ -208,7 +211,7 @@ class SqlStore(SqlEvents, SqlRecords, Holdings):
 
     def quarantine_version(self) -> int:
         with self._polls.read() as session:
-            return session.scalars(VERSION).one()
+            return session.get_one(MetaRow, VERSION).value
 
     def quarantine_changes(self, since: int) -> QuarantineChanges:
         newer = select(*_TOLD)
@@ -216,7 +219,7 @@ class SqlStore(SqlEvents, SqlRecords, Holdings):
             newer = newer.where(QuarantineRow.tenant == self.tenant)
         with self._polls.read() as session:
             # The version first: what is committed between the reads is found again next time.
-            now = session.scalars(VERSION).one()
+            now = session.get_one(MetaRow, VERSION).value
             rows = session.execute(newer.where(QuarantineRow.changed > since)).all()
             end = session.scalar(select(func.min(QuarantineRow.until)))
             changed = select(AllowanceRow.tenant, AllowanceRow.changed)

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    LargeBinary,
-    Text,
-    and_,
-    case,
-    cast,
-    delete,
-    func,
-    select,
-    type_coerce,
-)
+from sqlalchemy import ColumnElement, LargeBinary, Text, case, delete, func, select, type_coerce
 from sqlalchemy.orm import Session
 from sqlalchemy.types import NullType
 
@@ -172,10 +161,9 @@ _Rows = type[VerdictRow] | type[AnswerRow]
 
 
 def _but_newest(table: _Rows, tenant: str, keep: int) -> ColumnElement[bool]:
-    """Return which rows of a tenant are not among the newest `keep`."""
     mine = table.tenant == tenant
     newest = select(table.seq).where(mine).order_by(table.seq.desc())
-    return and_(mine, table.seq <= newest.offset(keep).limit(1).scalar_subquery())
+    return mine & (table.seq <= newest.offset(keep).limit(1).scalar_subquery())
 
 
 def _forget(session: Session, table: _Rows, over: Iterable[ColumnElement[bool]]) -> None:
@@ -186,18 +174,14 @@ def _forget(session: Session, table: _Rows, over: Iterable[ColumnElement[bool]])
         session.execute(forgotten.execution_options(synchronize_session=False))
 
 
-def append(session: Session, changes: Iterable[Change]) -> str | None:
-    """Add rows that tell of changes, in the transaction that makes them; return the new head.
-
-    Writers queue up here until the transaction ends.
-    """
-    told = list(changes)
-    if not told:
+def append(session: Session, changes: Sequence[Change]) -> str | None:
+    """Add rows that tell of changes, in the transaction that makes them; return the new head."""
+    if not changes:
         return None
-    lock(session, TRAIL_LOCK)
+    lock(session, TRAIL_LOCK)  # writers queue up here until the transaction ends
     keys = Keys.from_environment()
     last = _rows(session, 1, last=True)
-    rows = next_rows(last[0] if last else None, told, keys)
+    rows = next_rows(last[0] if last else None, changes, keys)
     session.execute(insert_into(session, TrailTable), [{**vars(row)} for row in rows])
     return head_of(rows[-1], keys)
 
@@ -208,7 +192,7 @@ def _rows(
     """Return the first or the last rows, in order; in SQLite a column may hold anything."""
     columns: list[Any] = [TrailTable.__table__.columns[field.name] for field in fields(TrailRow)]
     if on_sqlite(session):
-        columns[1:] = [cast(column, LargeBinary) for column in columns[1:]]
+        columns[1:] = [column.cast(LargeBinary) for column in columns[1:]]
     order = TrailTable.seq.desc() if last else TrailTable.seq
     found = session.execute(select(*columns).where(*where).order_by(order).limit(max(limit, 0)))
     rows = [TrailRow(row[0], *map(_text, row[1:])) for row in found]  # type: ignore[arg-type]
@@ -229,61 +213,51 @@ def _standing(
 ) -> Iterator[tuple[str, Standing]]:
     # No objects of the session: without constraints, two rows with one number would be one.
     columns = [one for one in table.__table__.columns if one.name not in _NOT_READ]
-    readers = [_reader(session, column) for column in columns]
     seq: ColumnElement[Any] = table.__table__.columns["seq"]
-    for number, *raw in session.execute(select(_as_bytes(session, seq), *_raw(session, columns))):
+    stored = [_as_bytes(session, seq), *(_raw(session, column) for column in columns)]
+    for number, *raw in session.execute(select(*stored)):
         values: dict[str, Any] = {}
-        for column, read, value in zip(columns, readers, raw, strict=True):
+        for column, value in zip(columns, raw, strict=True):
             try:
-                values[column.key] = read(value)
+                values[column.key] = _read(session, column, value)
             except Exception:  # whatever it is that somebody wrote there
-                name = "NULL" if number is None else number.decode("utf-8", "backslashreplace")
-                yield (
-                    "",
-                    f"row {name[:20]} of {table.__tablename__}: its {column.name} is not as "
-                    "ragguard writes it",
-                )
+                where = f"row {(_text(number) or 'NULL')[:20]} of {table.__tablename__}"
+                yield "", f"{where}: its {column.name} is not as ragguard writes it"
                 break
         else:
             row = table(**values)
             yield row.tenant, row.to_record()
 
 
-def _raw(session: Session, columns: list[Any]) -> Iterator[ColumnElement[Any]]:
-    """Yield what gives a column's bytes, or the name of its type where that is another one."""
-    for column in columns:
-        is_binary = isinstance(column.type, LargeBinary)
-        if not on_sqlite(session):
-            yield column if is_binary else _as_bytes(session, column)
-            continue
-        found = func.typeof(column)
-        right = found == ("blob" if is_binary else "text")
-        yield type_coerce(case((right, cast(column, LargeBinary)), else_=found), NullType())
+def _raw(session: Session, column: Any) -> ColumnElement[Any]:
+    """Return what gives a column's bytes, or the name of its type where that is another one."""
+    is_binary = isinstance(column.type, LargeBinary)
+    if not on_sqlite(session):
+        return column if is_binary else _as_bytes(session, column)
+    found = func.typeof(column)
+    right = found == ("blob" if is_binary else "text")
+    return type_coerce(case((right, column.cast(LargeBinary)), else_=found), NullType())
 
 
 def _as_bytes(session: Session, column: ColumnElement[Any]) -> ColumnElement[Any]:
     if on_sqlite(session):
-        return cast(column, LargeBinary)
-    return func.convert_to(cast(column, Text), "UTF8", type_=LargeBinary)
+        return column.cast(LargeBinary)
+    return func.convert_to(column.cast(Text), "UTF8", type_=LargeBinary)
 
 
-def _reader(session: Session, column: Any) -> Callable[[bytes | str | None], Any]:
-    """Return what reads a column's bytes as the store does, and raises where it is not so."""
+def _read(session: Session, column: Any, raw: bytes | str | None) -> Any:
+    """Return a column's value as the store reads it from bytes; raises where it is not so."""
     dialect, kind = session.get_bind().dialect, column.type
-    convert = kind.dialect_impl(dialect).result_processor(dialect, None) or (lambda text: text)
-
-    def read(raw: bytes | str | None) -> Any:
-        if raw in (None, "null") and column.nullable:
-            return None
-        if not isinstance(raw, bytes):
-            raise TypeError(raw)
-        if isinstance(kind, LargeBinary):
-            return raw
-        text: Any = raw.decode()
-        if isinstance(kind, AnyText) and not is_escaped(text):
-            raise ValueError(text)
-        if isinstance(kind, UtcDateTime) and not on_sqlite(session):
-            text = datetime.fromisoformat(text)
-        return convert(text)
-
-    return read
+    if raw in (None, "null") and column.nullable:
+        return None
+    if not isinstance(raw, bytes):
+        raise TypeError(raw)
+    if isinstance(kind, LargeBinary):
+        return raw
+    text: Any = raw.decode()
+    if isinstance(kind, AnyText) and not is_escaped(text):
+        raise ValueError(text)
+    if isinstance(kind, UtcDateTime) and not on_sqlite(session):
+        text = datetime.fromisoformat(text)
+    convert = kind.dialect_impl(dialect).result_processor(dialect, None)
+    return convert(text) if convert else text

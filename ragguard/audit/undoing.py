@@ -12,23 +12,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from ragguard.arguments import require_names
-from ragguard.audit.quarantine import (
-    Limits,
-    QuarantineEntry,
-    QuarantineStatus,
-    Reporters,
-    as_utc,
-    utc_now,
-)
+from ragguard.audit.quarantine import UNDOABLE, Limits, QuarantineEntry, Reporters, as_utc, utc_now
 from ragguard.audit.records import OPEN, AuditStore
 from ragguard.audit.trail import this_process
 from ragguard.content import content_keys
 from ragguard.errors import EventNotFoundError, InvalidInputError
 
 logger = logging.getLogger(__name__)
-
-UNDOABLE: tuple[QuarantineStatus, ...] = ("proposed", "quarantined")
-"""The statuses of entries that no person has decided about."""
 
 _ALL = 10_000_000  # events, or proposals
 _ENDED = "what was reported with it was undone; `ragguard events retry` takes it up again"
@@ -143,15 +133,13 @@ def _accuses(
 
 
 def _reporters(store: AuditStore, event: str | None) -> Reporters | None:
-    """Return whose word an event is; None where that is forgotten, or there is no event."""
     try:
         return None if event is None else (store.event(event).reporter,)
-    except EventNotFoundError:
+    except EventNotFoundError:  # it is forgotten whose word it is
         return None
 
 
 def _in_their_name(store: AuditStore, entry: QuarantineEntry, others: Reporters) -> QuarantineEntry:
-    """Propose anew, in the name of others, what has just lapsed; a person alone confirms it."""
     anew = replace(entry, status="proposed", reporters=others, updated_at=utc_now())
     try:
         return store.accuse([anew], Limits(proposals=_ALL))[0].entry
