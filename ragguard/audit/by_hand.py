@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from ragguard.arguments import require_names
 from ragguard.attribution.result import BRIEF, Attribution
-from ragguard.audit.decisions import Decisions, decided_by
+from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import QuarantineEntry, Reporters
 from ragguard.audit.records import AuditStore, Event
+from ragguard.audit.undoing import decided_by
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 from ragguard.passage import Passage

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from sqlalchemy import ColumnElement, Double, event, func, literal_column, select, update
+from sqlalchemy import ColumnElement, Double, event, func, literal_column, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
 from ragguard.audit.engines import Access, engine, file_identity, sqlite_file, store_url
-from ragguard.audit.models import MetaRow
 from ragguard.audit.schema import create_tables, require_head, schema_version, upgrade
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.fork import follow_forks
@@ -24,19 +23,14 @@ logger = logging.getLogger(__name__)
 
 _STATEMENT_S = 10.0
 _CLOSE_S = 0.5
-_NO_FILE = (-1, -1)
 # As before the first release, when these could still change.
 _OTHER_TABLES = re.compile("no such (?:column|table)|(?:column|relation) .+ does not exist")
 _of_parents: list[Any] = []  # pools of connections from before a fork
-_SHOWN = ("host", "port")
 
 # Any fixed numbers: PostgreSQL's advisory locks have no names.
 _SCHEMA_LOCK = 0x7261676775617264
 SCORES_LOCK = _SCHEMA_LOCK + 1
 TRAIL_LOCK = _SCHEMA_LOCK + 2
-
-VERSION = select(MetaRow.value).where(MetaRow.name == "quarantine_version")
-"""The version of what the filter is told: one number for quarantine and allow-list."""
 
 
 class Database:
@@ -65,7 +59,7 @@ class Database:
             any_schema: Take tables of another release as well, to `upgrade` them.
         """
         where = store_url(url)
-        shown = {key: value for key, value in where.query.items() if key in _SHOWN}
+        shown = {key: value for key, value in where.query.items() if key in ("host", "port")}
         self.name = where.set(query=shown).render_as_string(hide_password=True)
         self.on_sqlite = where.get_backend_name() == "sqlite"
         self.path = sqlite_file(where)
@@ -115,6 +109,16 @@ class Database:
         """
         return self._transaction(writes=True)
 
+    def rows(self, query: Any) -> list[Any]:
+        """Return the rows that a query finds; raises as `read`."""
+        with self.read() as session:
+            return [*session.execute(query)]
+
+    def records(self, query: Any) -> list[Any]:
+        """Return the records (`models.OfRecord`) of the rows that a query finds, likewise."""
+        with self.read() as session:
+            return [row.to_record() for row in session.scalars(query)]
+
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[Session]:
         if self._closed:
@@ -132,23 +136,21 @@ class Database:
                 f"{_first_line(error)}; `ragguard audit verify` names what ragguard did not write"
             ) from error
         except (SQLAlchemyError, OverflowError) as error:
+            what = _first_line(error.orig if isinstance(error, DBAPIError) else error)
             refused = isinstance(error, (StatementError, OverflowError))
             if refused and not isinstance(error, DBAPIError):
                 # Not from the database: a value that has no place in the column's type.
                 raise InvalidInputError(
-                    f"the audit store cannot hold this: {_first_line(error)}; "
+                    f"the audit store cannot hold this: {what}; "
                     "check the types of its fields, and that no number is too large"
                 ) from error
-            cause = error.orig if isinstance(error, DBAPIError) else error
-            what = _first_line(cause)
+            check = "check that the server is up and that the role may write"
             if _OTHER_TABLES.search(what):
                 check = "its tables are not those of this ragguard; use another store"
             elif self.on_sqlite:
                 check = (
                     "check that the path exists, is writable, has room and holds a SQLite database"
                 )
-            else:
-                check = "check that the server is up and that the role may write"
             raise StoreError(f"the audit store {self.name} failed: {what}; {check}") from error
 
     def _prepare(self) -> None:
@@ -165,8 +167,7 @@ class Database:
             with self.write() as session:
                 lock(session, _SCHEMA_LOCK)  # processes that do so together wait in turn
                 found = schema_version(session)
-                if found is None:
-                    found = create_tables(session)
+                found = create_tables(session) if found is None else found
         if not self._any_schema:
             require_head(found, self.name)
 
@@ -198,7 +199,7 @@ class Database:
                 self._prepare()
                 self._file = file_identity(self.path)
             finally:
-                self._file = self._file or _NO_FILE  # not prepared: tried again next time
+                self._file = self._file or (-1, -1)  # not prepared: tried again next time
 
     def _close_late(self, connection: Any, record: object) -> None:  # noqa: ARG002
         # What comes back after `close` goes to a pool that nobody looks after any more.
@@ -243,20 +244,6 @@ def lock(session: Session, number: int) -> None:
     """Hold a lock until the transaction ends; in SQLite whoever writes holds the only one."""
     if not on_sqlite(session):
         session.execute(select(func.pg_advisory_xact_lock(number)))
-
-
-def next_version(session: Session) -> int:
-    """Return the version after this one, for the session that changes something.
-
-    Changes queue up here until the transaction ends: versions grow in the order of their commits.
-    """
-    return session.scalars(VERSION.with_for_update()).one() + 1
-
-
-def set_version(session: Session, number: int) -> None:
-    """Let everybody know that something has changed."""
-    named = update(MetaRow).where(MetaRow.name == "quarantine_version")
-    session.execute(named.values(value=number).execution_options(synchronize_session=False))
 
 
 def on_sqlite(session: Session) -> bool:

@@ -89,10 +89,7 @@ class AllowanceRow(OfRecord[Allowance], Base):
     changed: Mapped[int] = mapped_column(BigInteger)  # the quarantine's version then
 
     unique = ("tenant", "key", "source", "effect")
-    __table_args__ = (
-        UniqueConstraint(*unique),
-        Index("ragguard_allowances_changed", "changed"),
-    )
+    __table_args__ = (UniqueConstraint(*unique), Index("ragguard_allowances_changed", "changed"))
 
     @classmethod
     def values(cls, one: Any, tenant: str, changed: int) -> dict[str, Any]:

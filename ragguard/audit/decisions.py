@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from ragguard.arguments import require_names
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
-from ragguard.audit.quarantine import HELD, QuarantineEntry, QuarantineStatus
+from ragguard.audit.quarantine import HELD, UNDOABLE, QuarantineEntry, QuarantineStatus
 from ragguard.audit.records import AuditStore
-from ragguard.audit.trail import this_process
-from ragguard.audit.undoing import UNDOABLE, Undone, accused, undo
-from ragguard.audit.vouched import passes, still_passing
+from ragguard.audit.undoing import Undoing, decided_by
 from ragguard.content import content_key
-from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
+from ragguard.errors import (
+    AllowanceNotFoundError,
+    EventNotFoundError,
+    InvalidInputError,
+    QuarantineNotFoundError,
+)
 from ragguard.passage import Passage
+from ragguard.text import printable
+from ragguard.trust import source_of
 
 logger = logging.getLogger(__name__)
 
@@ -32,16 +37,13 @@ _DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {
 }
 
 
-class Decisions:
+class Decisions(Undoing):
     """Decides about what attributions have accused; `Guard`'s methods of these names say the rest.
 
     Targets are entries, passages, or a key, the beginning of one that is no other's, or a passage
     id. `actor` is who decides, None for this process's user@host; `said` is the reason that the
     trail tells as it is. All raise the store's `StoreError`.
     """
-
-    def __init__(self, store: AuditStore) -> None:
-        self._store = store
 
     def proposals(self) -> list[QuarantineEntry]:
         """Return what waits for a person, newest first."""
@@ -122,15 +124,15 @@ class Decisions:
         """
         actor, found = decided_by(actor, said), [self._listed(target) for target in targets]
         ended = []
+        change = self._store.set_quarantine_status
         for listed, released in found:
             for one in listed:
                 ended += self._store.disallow(one.key, one.source, actor=actor, said=said)
             for entry in released:
-                key, change = entry.key, self._store.set_quarantine_status
-                changed = change(key, "rejected", actor=actor, said=said, only=["released"])
-                if changed.status == "rejected":  # nobody has confirmed it meanwhile
-                    of, at = _of_release(entry), changed.updated_at
-                    ended.append(replace(of, ended_at=at, ended_by=actor))
+                now = change(entry.key, "rejected", actor=actor, said=said, only=["released"])
+                if now.status == "rejected":  # nobody has confirmed it meanwhile
+                    of = _of_release(entry)
+                    ended.append(replace(of, ended_at=now.updated_at, ended_by=actor))
         if targets and not ended:
             raise _not_allowed(targets[0])
         return ended
@@ -138,7 +140,6 @@ class Decisions:
     def _listed(
         self, target: Allowance | Passage | str
     ) -> tuple[list[Allowance], list[QuarantineEntry]]:
-        """Return what of the allow-list a target names, and what was released of it."""
         if isinstance(target, Allowance):
             key, source = target.key, target.source
         else:
@@ -169,35 +170,50 @@ class Decisions:
         released = self._store.quarantine(status="released", limit=more, offset=first)
         return [*found, *map(_of_release, released)]
 
-    def undo(
-        self,
-        *,
-        event: str | None = None,
-        reporter: str | None = None,
-        since: datetime | None = None,
-        actor: str | None = None,
-        said: str | None = None,
-    ) -> list[QuarantineEntry]:
-        """Do what `undoing.undo` says. Raises as `Guard.undo`."""
-        require_names(event=event, reporter=reporter)
-        actor, wanted = decided_by(actor, said), Undone(event, reporter, since)
-        return undo(self._store, wanted, actor=actor, said=said)
 
-    def accused(
-        self,
-        *,
-        event: str | None = None,
-        reporter: str | None = None,
-        since: datetime | None = None,
-    ) -> list[QuarantineEntry]:
-        """Return what attributions have accused, of that what `undo` means, whatever its status."""
-        return accused(self._store, Undone(event, reporter, since))
+def sources_of(
+    store: AuditStore, events: Iterable[str | None], passages: Iterable[Passage] = ()
+) -> dict[str, set[str]]:
+    """Return the sources of passages and of what was reported with events, by content key."""
+    found, sources = [*passages], dict[str, set[str]]()
+    for event in {one for one in events if one is not None}:
+        with suppress(EventNotFoundError):  # some are forgotten
+            found += store.event(event).passages
+            if (attribution := store.attribution(event)) is not None:
+                found += [one.passage for one in attribution.scores]
+    for passage in found:
+        if (source := source_of(passage)) is not None:
+            sources.setdefault(content_key(passage.text), set()).add(source)
+    return sources
 
 
-def decided_by(actor: str | None, why: str | None = None) -> str:
-    """Return who decides, this process where nobody is named; a reason must be a str as well."""
-    require_names(actor=actor, why=why)
-    return actor or this_process()
+def still_passing(
+    store: AuditStore, entries: Sequence[QuarantineEntry], passages: Sequence[Passage] = ()
+) -> list[tuple[QuarantineEntry, Allowance]]:
+    """Return confirmed entries that pass all the same, each with its source, which is allowed.
+
+    A source is told by the entry's event, or by `passages`. A person who vouches for all of a
+    source said so for a reason: that ends by `disallow` alone.
+    """
+    listed = store.allowances()
+    allowed = [one for one in listed if one.source and one.holds and one.effect == "allowed"]
+    if not allowed:
+        return []
+    named = sources_of(store, (one.event_id for one in entries), passages)
+    return [
+        (entry, one)
+        for entry in entries
+        for one in allowed
+        if entry.status == "confirmed" and one.source in named.get(entry.key, ())
+    ]
+
+
+def passes(source: str) -> str:
+    """Say of a passage whose source is allowed that it passes, and what to do."""
+    return (
+        f'its source "{printable(source)[:200]}" is allowed, so it is not dropped; take that off '
+        "the allow-list first"
+    )
 
 
 def _require(

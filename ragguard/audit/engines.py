@@ -26,8 +26,6 @@ _BUSY_S = 10.0
 Access = Literal["make", "keep", "look"]
 """What `SqlStore` may do with file and tables; "make" alone sets a file's journal mode."""
 
-Steps = Generator[Any, Any, Any]
-
 # libpq's names. A server that is gone is noticed after 25 s at most where the network says so.
 _CONNECT: dict[str, int] = {
     "connect_timeout": 5,  # s
@@ -199,7 +197,7 @@ class OverdueError(Exception):
     """An answer has not come in time."""
 
 
-def in_time(steps: Steps, seconds: float) -> Steps:
+def in_time(steps: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
     """Do what a generator of psycopg does, which waits for a socket whenever it yields.
 
     psycopg resumes it ten times a second. Raises `OverdueError` where it has not ended in time.

@@ -7,16 +7,18 @@ same objects, and a thread that writes takes little of the interpreter from quer
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allow_list import Allowance
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
-from ragguard.audit.memory_quarantine import MemoryQuarantine
+from ragguard.audit.memory_records import MemoryRecords, newest
 from ragguard.audit.quarantine import QuarantineEntry, as_utc
-from ragguard.audit.records import OPEN, Event, EventStatus, no_event
+from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event
+from ragguard.audit.verdict_counter import retained
 from ragguard.fork import follow_forks
 from ragguard.recent_passages import passages_bytes
 
@@ -26,8 +28,6 @@ _LOST = "lost: too many events wait"
 
 @dataclass
 class _Kept:
-    """An event, and what becomes of it."""
-
     event: Event
     lanes: set[str]  # of whoever reported it
     claimable_at: float = 0.0  # while it is open: 0, or the end of the lease
@@ -39,7 +39,7 @@ class _Kept:
         return self.event.nbytes + passages_bytes([one.passage for one in scope])
 
 
-class MemoryStore(MemoryQuarantine):
+class MemoryStore(MemoryRecords):
     """The audit store of one process; its content ends with the process.
 
     Quarantine is kept for good. Of finished events the newest `max_finished` are kept, in 256 MB at
@@ -55,17 +55,18 @@ class MemoryStore(MemoryQuarantine):
     def __init__(self, *, max_finished: int = 10_000, max_open: int = 10_000) -> None:
         """Make an empty store."""
         super().__init__()
-        self._max_finished = max_finished
-        self._max_open = max_open
+        self._max_finished, self._max_open = max_finished, max_open
         self._events: dict[str, _Kept] = {}
         self._turns: Turns[str] = Turns()  # of open events
         self._finished: Turns[str] = Turns()  # of the others, in one lane
+        self._counts: Counter[str] = Counter()
+        self._scores: list[ScoredQuery] = []
         follow_forks(self)
 
     def tenants(self) -> list[str]:
         with self._lock:
             found = {kept.event.tenant for kept in self._events.values()}
-            return sorted(found.union(self._verdicts, self._holdings.by_tenant) - {""})
+            return sorted(found.union(self._verdicts, self._holdings) - {""})
 
     def add_event(self, event: Event) -> None:
         with self._lock:
@@ -111,8 +112,7 @@ class MemoryStore(MemoryQuarantine):
         with self._lock:
             events = [kept.event for kept in self._events.values()]
         found = [e for e in events if e.tenant == self.tenant and status in (None, e.status)]
-        # Reversed last: the sort is stable, so of equal times the later one comes first.
-        some = sorted(found, key=lambda event: event.created_at)[::-1][: max(limit, 0)]
+        some = newest(found)[: max(limit, 0)]
         return some if passages else [replace(event, passages=()) for event in some]
 
     def claim_event(
@@ -124,15 +124,15 @@ class MemoryStore(MemoryQuarantine):
                 event = kept.event
                 is_mine = self.tenant in ("", event.tenant)
                 if is_mine and (passageless is None or event.passages or event_id in passageless):
-                    until = time.monotonic() + lease_s
-                    self._put(kept, until, status="running", attempts=event.attempts + 1)
+                    self._put(kept, status="running", attempts=event.attempts + 1)
+                    kept.claimable_at = time.monotonic() + lease_s
                     return kept.event
         return None
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         with self._lock:
             kept = self._events.get(event_id)
-            if kept is None or kept.event.status != "running" or not _holds(kept.event, attempt):
+            if kept is None or kept.event.status != "running" or not _holds(kept, attempt):
                 return False
             kept.claimable_at = time.monotonic() + lease_s
             return True
@@ -142,7 +142,7 @@ class MemoryStore(MemoryQuarantine):
     ) -> bool:
         with self._lock:
             kept = self._claimed(event_id)
-            if not _holds(kept.event, attempt):
+            if not _holds(kept, attempt):
                 return False
             kept.attribution = _copied(attribution.brief())
             self._put(kept, status="done", error=None)
@@ -159,7 +159,7 @@ class MemoryStore(MemoryQuarantine):
     ) -> bool:
         with self._lock:
             kept = self._claimed(event_id)
-            if kept.event.status not in OPEN or not _holds(kept.event, attempt):
+            if kept.event.status not in OPEN or not _holds(kept, attempt):
                 return False
             status, failures = "failed" if final else "pending", kept.event.failures + int(counts)
             self._put(kept, status=status, error=error, failures=failures)
@@ -184,15 +184,16 @@ class MemoryStore(MemoryQuarantine):
     def attribution(self, event_id: str) -> Attribution | None:
         with self._lock:
             kept = self._events.get(event_id)
-            found = None if kept is None or kept.event.tenant != self.tenant else kept.attribution
-        return None if found is None else _copied(found)
+            if kept is None or kept.event.tenant != self.tenant or kept.attribution is None:
+                return None
+            return _copied(kept.attribution)
 
     def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
         done = []
         with self._lock:
             if ids is None:
-                ids = [event.id for event in self.events(status="failed", limit=len(self._events))]
-                ids.reverse()
+                failed = self.events(status="failed", limit=len(self._events))
+                ids = [event.id for event in reversed(failed)]
             for event_id in (wanted := dict.fromkeys(ids)):
                 self.event(event_id)  # or raise before any of them is changed
             for event_id in wanted:
@@ -209,6 +210,24 @@ class MemoryStore(MemoryQuarantine):
                 done.append(event_id)
         return done
 
+    def add_counts(self, counts: Mapping[str, int]) -> None:
+        with self._lock:
+            self._counts.update({name: int(count) for name, count in counts.items()})
+
+    def counts(self) -> dict[str, int]:
+        with self._lock:
+            return dict(self._counts)
+
+    def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
+        scorers = {record.scorer for record in scored}
+        with self._lock:
+            everything = [*self._scores, *scored]
+            self._scores[:] = retained(everything, sample=sample, recent=recent, scorers=scorers)
+
+    def scores(self) -> list[ScoredQuery]:
+        with self._lock:
+            return list(self._scores)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({f'tenant={self.tenant!r}' if self.tenant else ''})"
 
@@ -216,14 +235,13 @@ class MemoryStore(MemoryQuarantine):
         """Release nothing: nothing is held."""
 
     def _claimed(self, event_id: str) -> _Kept:
-        """Return an event of any tenant: whoever was handed it out brings it back."""
-        if event_id not in self._events:
+        if event_id not in self._events:  # of any tenant: whoever was handed it brings it back
             raise no_event(event_id)
         return self._events[event_id]
 
-    def _put(self, kept: _Kept, claimable_at: float = 0.0, **changes: Any) -> None:
+    def _put(self, kept: _Kept, **changes: Any) -> None:
         kept.event = event = replace(kept.event, **changes)
-        kept.claimable_at = claimable_at
+        kept.claimable_at = 0.0
         if event.status in OPEN:
             return
         self._turns.remove(event.id)
@@ -276,5 +294,5 @@ def _copied(found: Attribution) -> Attribution:
     return replace(found, responsible=responsible, scores=scores, details=details)
 
 
-def _holds(event: Event, attempt: int | None) -> bool:
-    return attempt is None or (event.status == "running" and event.attempts == attempt)
+def _holds(kept: _Kept, attempt: int | None) -> bool:
+    return attempt is None or (kept.event.status, kept.event.attempts) == ("running", attempt)

@@ -92,8 +92,12 @@ class OfRecord(Generic[R]):
         return found
 
 
+VERSION = "quarantine_version"
+"""The version of what the filter is told: one number for quarantine and allow-list."""
+
+
 class MetaRow(Base):
-    """Numbers about the store itself: "quarantine_version"."""
+    """A number about the store itself: its `VERSION`."""
 
     __tablename__ = "ragguard_meta"
 
@@ -158,10 +162,10 @@ class EventRow(OfRecord[Event], Base):
             "bare": not event.passages,
         }
 
-    def to_event(self, *, passages: bool = True) -> Event:
-        seen = tuple(passage.to_passage() for passage in self.passages) if passages else ()
-        reporters = len(self.lanes.split())
-        return Event(**self.shared(self), passages=seen, reporters=reporters)
+    def to_record(self) -> Event:
+        """Return the event; without its passages where a query leaves them out."""
+        seen = tuple(one.to_passage() for one in self.__dict__.get("passages", ()))
+        return Event(**self.shared(self), passages=seen, reporters=len(self.lanes.split()))
 
 
 class PassageRow(Base):

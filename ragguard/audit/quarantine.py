@@ -19,6 +19,9 @@ HELD: tuple[QuarantineStatus, ...] = ("quarantined", "confirmed")
 SPARED: tuple[QuarantineStatus, ...] = ("released", "rejected")
 """The statuses of entries of which a person has said that they are no attack."""
 
+UNDOABLE: tuple[QuarantineStatus, ...] = ("proposed", "quarantined")
+"""The statuses of entries that no person has decided about."""
+
 
 def utc_now() -> datetime:
     """Return the moment that it is."""
@@ -214,7 +217,7 @@ class QuarantineStore(Protocol):
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
         """Propose or quarantine what one attribution accuses, as far as the limits allow.
 
-        `ragguard.audit.accusation` says what becomes of each. Of two processes that accuse at once
+        `ragguard.audit.holdings` says what becomes of each. Of two processes that accuse at once
         the second one sees what the first has done.
         """
 

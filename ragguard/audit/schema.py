@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.schema import CreateTable
 
 from ragguard.audit.decision_models import AnswerKeyRow
-from ragguard.audit.models import Base, MetaRow
+from ragguard.audit.models import VERSION, Base, MetaRow
 from ragguard.errors import StoreError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def create_tables(session: Session) -> str:
     session.execute(insert(_version).values(version_num=HEAD))
     # The time and not 0: versions of two stores that take each other's place at one address are
     # not mistaken for each other.
-    session.add(MetaRow(name="quarantine_version", value=time.time_ns() // 1_000_000))
+    session.add(MetaRow(name=VERSION, value=time.time_ns() // 1_000_000))
     session.add(AnswerKeyRow(id=1, value=secrets.token_bytes(32)))
     return HEAD
 

@@ -1,38 +1,37 @@
-"""The audit store in a SQL database: SQLite in a file, PostgreSQL by URL, through the same code."""
+"""The audit store in a SQL database, SQLite or PostgreSQL: how it is opened, and its quarantine."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from itertools import product
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    LargeBinary,
-    Text,
-    case,
-    cast,
-    func,
-    select,
-    type_coerce,
-    union,
-)
+from sqlalchemy import Select, false, func, or_, select, union
 from sqlalchemy.orm import Session
-from sqlalchemy.types import NullType
 
 from ragguard.arguments import require_tenant
-from ragguard.audit.allow_list import Allowance, Standing, as_allowed
-from ragguard.audit.database import VERSION, Database, on_sqlite
+from ragguard.audit.allow_list import Allowance, as_allowed
+from ragguard.audit.database import Database, insert_into
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
-from ragguard.audit.encoding import is_escaped
 from ragguard.audit.engines import Access
-from ragguard.audit.models import AnyText, EventRow, UtcDateTime
-from ragguard.audit.quarantine import HELD, SPARED, QuarantineChanges
+from ragguard.audit.fair_queueing import lane_of
+from ragguard.audit.holdings import HOUR, Changing, Holdings, Load
+from ragguard.audit.models import VERSION, EventRow, MetaRow
+from ragguard.audit.quarantine import (
+    HELD,
+    SPARED,
+    QuarantineChanges,
+    QuarantineEntry,
+    QuarantineStatus,
+    Reporters,
+    utc_now,
+)
 from ragguard.audit.sql_events import SqlEvents
-from ragguard.audit.sql_quarantine import SqlQuarantine
-from ragguard.audit.sql_records import SqlRecords
+from ragguard.audit.sql_records import SqlRecords, append
 from ragguard.audit.trail import Keys
 from ragguard.errors import InvalidInputError, StoreError
 from ragguard.inline.fingerprints import is_current, signature
@@ -43,12 +42,67 @@ _TOLD = (
     *(QuarantineRow.status, QuarantineRow.changed, QuarantineRow.signature),
     QuarantineRow.event_id,
 )
-_NOT_READ = ("seq", "changed", "lanes")  # of what stands in a table
-_AT_ONCE = 500  # rows in a statement
+_AT_ONCE = 500  # keys or rows in a statement
 _POLL_S = 5.0  # for a statement that asks what the filter drops
 
 
-class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
+class _Changing(Changing):
+    def __init__(self, session: Session, tenant: str) -> None:
+        super().__init__(tenant)
+        self._session = session
+        # Before the first look: changes queue up here until the transaction ends, and versions grow
+        # in the order of their commits.
+        self._told = session.get_one(MetaRow, VERSION, with_for_update=True)
+        self._version = self._told.value + 1
+
+    def entries(self, keys: Collection[str]) -> dict[str, QuarantineEntry]:
+        mine = select(QuarantineRow).where(QuarantineRow.tenant == self.tenant)
+        found = _with(self._session, mine, QuarantineRow.key, keys)
+        return {row.key: row.to_record() for (row,) in found}
+
+    def load(self, new: QuarantineEntry, now: datetime) -> Load:
+        unseen, event = QuarantineRow.status == "quarantined", QuarantineRow.event_id
+        lanes = [QuarantineRow.lanes.contains(lane_of(reporter)) for reporter in new.reporters]
+        theirs = or_(false(), *lanes)
+        counted = select(
+            func.count(event.distinct()).filter(unseen, theirs, event != new.event_id),
+            func.count().filter(unseen, QuarantineRow.updated_at > now - HOUR),
+            func.count().filter(QuarantineRow.status == "proposed", theirs),
+        ).where(
+            QuarantineRow.tenant == self.tenant,
+            QuarantineRow.status.in_(("quarantined", "proposed")),
+            event.isnot(None),
+        )
+        return Load(*self._session.execute(counted).one())
+
+    def over(self, now: datetime) -> list[tuple[str, QuarantineEntry]]:
+        rows = self._session.scalars(select(QuarantineRow).where(QuarantineRow.until <= now))
+        return [(row.tenant, row.to_record()) for row in rows]
+
+    def allowances(self) -> list[Allowance]:
+        return _listed(self._session, self.tenant)
+
+    def keep(self) -> str | None:
+        tables: tuple[type[QuarantineRow | AllowanceRow], ...] = (QuarantineRow, AllowanceRow)
+        for table, is_news in product(tables, (False, True)):
+            rows = [
+                table.values(one, told.tenant, self._version if is_news else 0)
+                for told, one, news in self.kept
+                if news == is_news and isinstance(one, table.record)
+            ]
+            if rows:
+                put = insert_into(self._session, table)
+                anew = {name: put.excluded[name] for name in rows[0]}
+                if not is_news:
+                    del anew["changed"]
+                put = put.on_conflict_do_update(index_elements=table.unique, set_=anew)
+                self._session.execute(put, rows)
+        if any(is_news for _, _, is_news in self.kept):
+            self._told.value = self._version
+        return append(self._session, [told for told, _, _ in self.kept])
+
+
+class SqlStore(SqlEvents, SqlRecords, Holdings):
     """The audit store in SQLite or PostgreSQL; safe to share between threads and across forks.
 
     Texts come back exactly as they were given, on both databases. Of a passage the text, id,
@@ -93,10 +147,9 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
             raise
 
     def tenants(self) -> list[str]:
-        rows = (EventRow, QuarantineRow, AllowanceRow, VerdictRow)
-        named = [select(row.tenant).where(row.tenant != "") for row in rows]
-        with self._database.read() as session:
-            return sorted(filter(_is_name, session.scalars(union(*named))))
+        tables = (EventRow, QuarantineRow, AllowanceRow, VerdictRow)
+        named = union(*[select(table.tenant).where(table.tenant != "") for table in tables])
+        return sorted(name for (name,) in self._database.rows(named) if _is_name(name))
 
     def __repr__(self) -> str:
         whose = f", tenant={self.tenant!r}" if self.tenant else ""
@@ -106,13 +159,59 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
         self._database.close()
         self._polls.close()
 
-    def standing(self) -> list[tuple[str, Standing]]:
+    @contextmanager
+    def _begin(self) -> Iterator[Changing]:
+        with self._database.write() as session:
+            yield _Changing(session, self.tenant)
+
+    def lapse(self) -> int:
+        over = select(QuarantineRow.seq).where(QuarantineRow.until <= utc_now())
+        # The write lock is not taken for nothing.
+        return super().lapse() if self._database.rows(over.limit(1)) else 0
+
+    def quarantine(
+        self,
+        *,
+        status: QuarantineStatus | None = None,
+        keys: Collection[str] | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[QuarantineEntry]:
+        of_status = self._mine
+        if status is not None:
+            of_status = of_status.where(QuarantineRow.status == status)
+        first, count = max(offset, 0), None if limit is None else max(limit, 0)
+        if keys is None:
+            newest = of_status.order_by(QuarantineRow.created_at.desc(), QuarantineRow.seq.desc())
+            return self._database.records(newest.limit(count).offset(first))
         with self._database.read() as session:
-            return [*_standing(session, QuarantineRow), *_standing(session, AllowanceRow)]
+            rows = [row for (row,) in _with(session, of_status, QuarantineRow.key, keys)]
+            rows.sort(key=lambda row: (row.created_at, row.seq), reverse=True)
+            last = None if count is None else first + count
+            return [row.to_record() for row in rows[first:last]]
+
+    def quarantine_counts(self) -> dict[QuarantineStatus, int]:
+        status = QuarantineRow.status
+        rows = self._mine.with_only_columns(status, func.count()).group_by(status)
+        return dict(self._database.rows(rows))
+
+    def quarantine_tally(self) -> dict[tuple[QuarantineStatus, Reporters], int]:
+        kinds = (QuarantineRow.status, QuarantineRow.reporters)
+        rows = self._mine.with_only_columns(*kinds, func.count()).group_by(*kinds)
+        return {(status, names): count for status, names, count in self._database.rows(rows)}
+
+    def quarantine_keys(self) -> frozenset[str]:
+        keys = self._mine.with_only_columns(QuarantineRow.key)
+        held = self._database.rows(keys.where(QuarantineRow.status.in_(HELD)))
+        return frozenset(row.key for row in held)
+
+    def allowances(self) -> list[Allowance]:
+        with self._database.read() as session:
+            return _listed(session, self.tenant)[::-1]
 
     def quarantine_version(self) -> int:
         with self._polls.read() as session:
-            return session.scalars(VERSION).one()
+            return session.get_one(MetaRow, VERSION).value
 
     def quarantine_changes(self, since: int) -> QuarantineChanges:
         newer = select(*_TOLD)
@@ -120,7 +219,7 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
             newer = newer.where(QuarantineRow.tenant == self.tenant)
         with self._polls.read() as session:
             # The version first: what is committed between the reads is found again next time.
-            now = session.scalars(VERSION).one()
+            now = session.get_one(MetaRow, VERSION).value
             rows = session.execute(newer.where(QuarantineRow.changed > since)).all()
             end = session.scalar(select(func.min(QuarantineRow.until)))
             changed = select(AllowanceRow.tenant, AllowanceRow.changed)
@@ -149,34 +248,37 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
         own = found.pop(self.tenant)
         return replace(own, tenants=found)
 
+    @property
+    def _mine(self) -> Select[QuarantineRow]:
+        return select(QuarantineRow).where(QuarantineRow.tenant == self.tenant)
 
-def _is_name(tenant: str) -> bool:
-    """Return whether a tenant may have this name: another one is there by SQL alone."""
-    try:
-        return require_tenant(tenant) == tenant
-    except InvalidInputError:
-        return False
+
+def _with(session: Session, rows: Any, column: Any, values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the rows whose column has one of these values: a statement takes so many at most."""
+    wanted = list(dict.fromkeys(values))
+    for first in range(0, len(wanted), _AT_ONCE):
+        yield from session.execute(rows.where(column.in_(wanted[first : first + _AT_ONCE])))
+
+
+def _listed(session: Session, tenant: str) -> list[Allowance]:
+    mine = select(AllowanceRow).where(AllowanceRow.tenant == tenant)
+    oldest_first = mine.order_by(AllowanceRow.created_at, AllowanceRow.seq)
+    return [row.to_record() for row in session.scalars(oldest_first)]
 
 
 def _signed(session: Session, rows: Sequence[Any]) -> dict[int, bytes]:
     """Return the signatures; those that another version wrote, or none, are made from the texts."""
-    written = {row.seq: row.signature for row in rows}
-    signed = {seq: one for seq, one in written.items() if one and is_current(one)}
-    unsigned = [seq for seq in written if seq not in signed]
+    signed = {one.seq: one.signature for one in rows if is_current(one.signature)}
+    unsigned = [one.seq for one in rows if one.seq not in signed]
     texts = select(QuarantineRow.seq, QuarantineRow.text)
-    for start in range(0, len(unsigned), _AT_ONCE):
-        some = QuarantineRow.seq.in_(unsigned[start : start + _AT_ONCE])
-        for seq, text in session.execute(texts.where(some)):
-            signed[seq] = signature(text)
+    for seq, text in _with(session, texts, QuarantineRow.seq, unsigned):
+        signed[seq] = signature(text)
     return signed
 
 
 def _allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str, Allowed]:
     """Return what the filter lets through for some tenants; None: for all that have anything."""
-    if tenants is not None and not tenants:
-        return {}
-    lists = select(AllowanceRow)
-    is_released = QuarantineRow.status == "released"
+    lists, is_released = select(AllowanceRow), QuarantineRow.status == "released"
     entries = select(QuarantineRow.tenant, QuarantineRow.key).where(is_released)
     if tenants is not None:
         lists = lists.where(AllowanceRow.tenant.in_(tenants))
@@ -190,70 +292,9 @@ def _allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str,
     return {tenant: as_allowed(*lists) for tenant, lists in found.items()}
 
 
-def _standing(
-    session: Session, table: type[QuarantineRow] | type[AllowanceRow]
-) -> Iterator[tuple[str, Standing]]:
-    """Yield each row as `AllowanceStore.standing` does, or what is wrong with it.
-
-    Whoever can write to the database can write anything there. No objects of the session: without
-    constraints, two rows with one number would be one.
-    """
-    columns = [one for one in table.__table__.columns if one.name not in _NOT_READ]
-    readers = [_reader(session, column) for column in columns]
-    seq: ColumnElement[Any] = table.__table__.columns["seq"]
-    for number, *raw in session.execute(select(_as_bytes(session, seq), *_raw(session, columns))):
-        values: dict[str, Any] = {}
-        for column, read, value in zip(columns, readers, raw, strict=True):
-            try:
-                values[column.key] = read(value)
-            except Exception:  # whatever it is that somebody wrote there
-                name = "NULL" if number is None else number.decode("utf-8", "backslashreplace")
-                yield (
-                    "",
-                    f"row {name[:20]} of {table.__tablename__}: its {column.name} is not as "
-                    "ragguard writes it",
-                )
-                break
-        else:
-            row = table(**values)
-            yield row.tenant, row.to_record()
-
-
-def _raw(session: Session, columns: list[Any]) -> Iterator[ColumnElement[Any]]:
-    """Yield what gives a column's bytes, or the name of its type where that is another one."""
-    for column in columns:
-        is_binary = isinstance(column.type, LargeBinary)
-        if not on_sqlite(session):
-            yield column if is_binary else _as_bytes(session, column)
-            continue
-        found = func.typeof(column)
-        right = found == ("blob" if is_binary else "text")
-        yield type_coerce(case((right, cast(column, LargeBinary)), else_=found), NullType())
-
-
-def _as_bytes(session: Session, column: ColumnElement[Any]) -> ColumnElement[Any]:
-    if on_sqlite(session):
-        return cast(column, LargeBinary)
-    return func.convert_to(cast(column, Text), "UTF8", type_=LargeBinary)
-
-
-def _reader(session: Session, column: Any) -> Callable[[bytes | str | None], Any]:
-    """Return what reads a column's bytes as the store does, and raises where it is not so."""
-    dialect, kind = session.get_bind().dialect, column.type
-    convert = kind.dialect_impl(dialect).result_processor(dialect, None) or (lambda text: text)
-
-    def read(raw: bytes | str | None) -> Any:
-        if raw in (None, "null") and column.nullable:
-            return None
-        if not isinstance(raw, bytes):
-            raise TypeError(raw)
-        if isinstance(kind, LargeBinary):
-            return raw
-        text: Any = raw.decode()
-        if isinstance(kind, AnyText) and not is_escaped(text):
-            raise ValueError(text)
-        if isinstance(kind, UtcDateTime) and not on_sqlite(session):
-            text = datetime.fromisoformat(text)
-        return convert(text)
-
-    return read
+def _is_name(tenant: str) -> bool:
+    """Return whether a tenant may have this name: another one is there by SQL alone."""
+    try:
+        return require_tenant(tenant) == tenant
+    except InvalidInputError:
+        return False

@@ -50,11 +50,11 @@ class SqlEvents(TenantViews):
                 _count(session, event, turn)
 
     def event(self, event_id: str) -> Event:
-        with self._database.read() as session:
-            row = session.scalar(select(EventRow).where(*self._of_id(event_id)))
-            if row is None:
-                raise no_event(event_id)
-            return row.to_event()
+        named = select(EventRow).where(*self._of_id(event_id))
+        found: list[Event] = self._database.records(named)
+        if not found:
+            raise no_event(event_id)
+        return found[0]
 
     def events(
         self, *, status: EventStatus | None = None, limit: int = 100, passages: bool = True
@@ -65,9 +65,7 @@ class SqlEvents(TenantViews):
             newest = newest.where(EventRow.status == status)
         if not passages:
             newest = newest.options(lazyload(EventRow.passages))
-        with self._database.read() as session:
-            rows = session.scalars(newest.limit(max(limit, 0)))
-            return [row.to_event(passages=passages) for row in rows]
+        return self._database.records(newest.limit(max(limit, 0)))
 
     def claim_event(
         self, *, lease_s: float, passageless: Collection[str] | None = None
@@ -79,16 +77,16 @@ class SqlEvents(TenantViews):
         with self._database.write() as session:
             for next_one in _claimable(session, passageless, self.tenant):
                 # SQLite renders no FOR UPDATE: there the whole transaction holds the write lock.
-                place = next_one.with_for_update(skip_locked=True).scalar_subquery()
+                first = next_one.with_only_columns(EventRow.seq).with_for_update(skip_locked=True)
                 seq = _changed(
                     session,
-                    EventRow.seq == place,
+                    EventRow.seq == first.scalar_subquery(),
                     status="running",
                     attempts=EventRow.attempts + 1,
                     claimable_at=epoch_now(session) + lease_s,
                 )
                 if seq is not None:
-                    return session.get_one(EventRow, seq).to_event()
+                    return session.get_one(EventRow, seq).to_record()
         return None
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
@@ -156,9 +154,8 @@ class SqlEvents(TenantViews):
             .join(EventRow, EventRow.seq == AttributionRow.event_seq)
             .where(*self._of_id(event_id))
         )
-        with self._database.read() as session:
-            body = session.scalar(found)
-        return None if body is None else Attribution.from_dict(from_json(body))
+        bodies = self._database.rows(found)
+        return Attribution.from_dict(from_json(bodies[0].body_json)) if bodies else None
 
     def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
         settled = ("failed",) if ids is None else ("done", "failed")
@@ -183,7 +180,7 @@ class SqlEvents(TenantViews):
 
 def _turns(session: Session) -> Callable[[str], int]:
     """Return what gives the turn of one more event in a lane; each call gives a later one."""
-    served = session.scalar(_by_turn(session, EventRow.turn))
+    served = session.scalar(_by_turn(session))
     last: dict[str, int | None] = {}
 
     def next_in(lane: str) -> int:
@@ -196,16 +193,16 @@ def _turns(session: Session) -> Callable[[str], int]:
     return next_in
 
 
-def _by_turn(session: Session, column: Any) -> Select[Any]:
-    claimable = select(column).where(EventRow.claimable_at <= epoch_now(session))
-    return claimable.order_by(EventRow.turn, EventRow.seq).limit(1)
+def _by_turn(session: Session) -> Any:
+    places = select(EventRow.turn, EventRow.seq).order_by(EventRow.turn, EventRow.seq)
+    return places.where(EventRow.claimable_at <= epoch_now(session)).limit(1)
 
 
 def _claimable(
     session: Session, passageless: Collection[str] | None, tenant: str
 ) -> list[Select[Any]]:
     """Return the selections that find an event now, the earliest turn first; none takes a lock."""
-    first = _by_turn(session, EventRow.seq)
+    first = _by_turn(session)
     if tenant:
         first = first.where(EventRow.tenant == tenant)
     ways = [first]
@@ -213,11 +210,8 @@ def _claimable(
         ways = [first.where(EventRow.bare.is_(False))]
         if passageless:
             ways.append(first.where(EventRow.id.in_(passageless)))
-    found = []
-    for way in ways:
-        place = session.execute(way.with_only_columns(EventRow.turn, EventRow.seq)).one_or_none()
-        if place is not None:
-            found.append((tuple(place), way))
+    places = [(session.execute(way).one_or_none(), way) for way in ways]
+    found = [(tuple(place), way) for place, way in places if place is not None]
     return [way for _, way in sorted(found, key=lambda item: item[0])]
 
 

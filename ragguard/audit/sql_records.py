@@ -1,19 +1,28 @@
-"""What a SQL database only ever adds to, and forgets: verdicts, answers, scores and the trail."""
+"""What a SQL database only adds to and forgets, and how what others wrote there is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, LargeBinary, and_, cast, delete, select, type_coerce
+from sqlalchemy import ColumnElement, LargeBinary, Text, case, delete, func, select, type_coerce
 from sqlalchemy.orm import Session
+from sqlalchemy.types import NullType
 
+from ragguard.audit.allow_list import Standing
 from ragguard.audit.database import SCORES_LOCK, TRAIL_LOCK, Database, insert_into, lock, on_sqlite
-from ragguard.audit.decision_models import AnswerKeyRow, AnswerRow, TrailTable, VerdictRow
-from ragguard.audit.encoding import to_json
-from ragguard.audit.models import AnyText, CounterRow, ScoreRow
+from ragguard.audit.decision_models import (
+    AllowanceRow,
+    AnswerKeyRow,
+    AnswerRow,
+    QuarantineRow,
+    TrailTable,
+    VerdictRow,
+)
+from ragguard.audit.encoding import is_escaped, to_json
+from ragguard.audit.models import AnyText, CounterRow, ScoreRow, UtcDateTime
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import (
     ANSWER_DAY,
@@ -27,10 +36,11 @@ from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, say
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
 _FORGET_EVERY = 100  # answers: finding the oldest to keep reads all that are kept
+_NOT_READ = ("seq", "changed", "lanes")  # of what stands in a table
 
 
 class SqlRecords(TenantViews):
-    """Verdicts, answers, counters, scores and trail of a `SqlStore`."""
+    """Verdicts, answers, counters, scores, trail, and what stands in a `SqlStore`."""
 
     _database: Database
 
@@ -59,16 +69,14 @@ class SqlRecords(TenantViews):
             told = f'"passage_id": {to_json(passage_id)}, "key": '
             passages = type_coerce(VerdictRow.passages, AnyText)
             newest = newest.where(passages.contains(told, autoescape=True))
-        with self._database.read() as session:
-            return [row.to_record() for row in session.scalars(newest.limit(max(limit, 0)))]
+        return self._database.records(newest.limit(max(limit, 0)))
 
     def verdict(self, verdict_id: str) -> VerdictRecord:
-        with self._database.read() as session:
-            named = (VerdictRow.id == verdict_id, VerdictRow.tenant == self.tenant)
-            row = session.scalar(select(VerdictRow).where(*named))
-            if row is None:
-                raise no_verdict(verdict_id)
-            return row.to_record()
+        named = (VerdictRow.id == verdict_id, VerdictRow.tenant == self.tenant)
+        found: list[VerdictRecord] = self._database.records(select(VerdictRow).where(*named))
+        if not found:
+            raise no_verdict(verdict_id)
+        return found[0]
 
     def answer_key(self) -> bytes:
         with self._database.read() as session:
@@ -86,9 +94,7 @@ class SqlRecords(TenantViews):
     def answers(self, digest: str, *, since: datetime) -> list[Answer]:
         named = (AnswerRow.tenant == self.tenant, AnswerRow.digest == digest)
         found = select(AnswerRow).where(*named, AnswerRow.given_at >= since)
-        newest = found.order_by(AnswerRow.seq.desc()).limit(KEPT_ALIKE)
-        with self._database.read() as session:
-            return [row.to_record() for row in session.scalars(newest)]
+        return self._database.records(found.order_by(AnswerRow.seq.desc()).limit(KEPT_ALIKE))
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         if not counts:
@@ -102,8 +108,7 @@ class SqlRecords(TenantViews):
             session.execute(upsert, rows)
 
     def counts(self) -> dict[str, int]:
-        with self._database.read() as session:
-            return {row.name: row.value for row in session.scalars(select(CounterRow))}
+        return dict(self._database.rows(select(CounterRow.name, CounterRow.value)))
 
     def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
         if not scored:
@@ -121,9 +126,7 @@ class SqlRecords(TenantViews):
                 session.execute(forgotten.execution_options(synchronize_session=False))
 
     def scores(self) -> list[ScoredQuery]:
-        stored = select(ScoreRow).order_by(ScoreRow.seq)
-        with self._database.read() as session:
-            return [row.to_record() for row in session.scalars(stored)]
+        return self._database.records(select(ScoreRow).order_by(ScoreRow.seq))
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._database.read() as session:
@@ -145,6 +148,10 @@ class SqlRecords(TenantViews):
         tell_head(head)
         return True
 
+    def standing(self) -> list[tuple[str, Standing]]:
+        with self._database.read() as session:
+            return [*_standing(session, QuarantineRow), *_standing(session, AllowanceRow)]
+
     @property
     def _theirs(self) -> list[ColumnElement[bool]]:
         return [TrailTable.tenant == self.tenant] if self.tenant else []
@@ -154,10 +161,9 @@ _Rows = type[VerdictRow] | type[AnswerRow]
 
 
 def _but_newest(table: _Rows, tenant: str, keep: int) -> ColumnElement[bool]:
-    """Return which rows of a tenant are not among the newest `keep`."""
     mine = table.tenant == tenant
     newest = select(table.seq).where(mine).order_by(table.seq.desc())
-    return and_(mine, table.seq <= newest.offset(keep).limit(1).scalar_subquery())
+    return mine & (table.seq <= newest.offset(keep).limit(1).scalar_subquery())
 
 
 def _forget(session: Session, table: _Rows, over: Iterable[ColumnElement[bool]]) -> None:
@@ -168,18 +174,14 @@ def _forget(session: Session, table: _Rows, over: Iterable[ColumnElement[bool]])
         session.execute(forgotten.execution_options(synchronize_session=False))
 
 
-def append(session: Session, changes: Iterable[Change]) -> str | None:
-    """Add rows that tell of changes, in the transaction that makes them; return the new head.
-
-    Writers queue up here until the transaction ends.
-    """
-    told = list(changes)
-    if not told:
+def append(session: Session, changes: Sequence[Change]) -> str | None:
+    """Add rows that tell of changes, in the transaction that makes them; return the new head."""
+    if not changes:
         return None
-    lock(session, TRAIL_LOCK)
+    lock(session, TRAIL_LOCK)  # writers queue up here until the transaction ends
     keys = Keys.from_environment()
     last = _rows(session, 1, last=True)
-    rows = next_rows(last[0] if last else None, told, keys)
+    rows = next_rows(last[0] if last else None, changes, keys)
     session.execute(insert_into(session, TrailTable), [{**vars(row)} for row in rows])
     return head_of(rows[-1], keys)
 
@@ -190,7 +192,7 @@ def _rows(
     """Return the first or the last rows, in order; in SQLite a column may hold anything."""
     columns: list[Any] = [TrailTable.__table__.columns[field.name] for field in fields(TrailRow)]
     if on_sqlite(session):
-        columns[1:] = [cast(column, LargeBinary) for column in columns[1:]]
+        columns[1:] = [column.cast(LargeBinary) for column in columns[1:]]
     order = TrailTable.seq.desc() if last else TrailTable.seq
     found = session.execute(select(*columns).where(*where).order_by(order).limit(max(limit, 0)))
     rows = [TrailRow(row[0], *map(_text, row[1:])) for row in found]  # type: ignore[arg-type]
@@ -204,3 +206,58 @@ def _text(value: str | bytes | None) -> str | None:
 def _says(session: Session, change: Change) -> bool:
     last = _rows(session, 1, TrailTable.action == change.action, last=True)
     return bool(last) and says(last[0], change)
+
+
+def _standing(
+    session: Session, table: type[QuarantineRow | AllowanceRow]
+) -> Iterator[tuple[str, Standing]]:
+    # No objects of the session: without constraints, two rows with one number would be one.
+    columns = [one for one in table.__table__.columns if one.name not in _NOT_READ]
+    seq: ColumnElement[Any] = table.__table__.columns["seq"]
+    stored = [_as_bytes(session, seq), *(_raw(session, column) for column in columns)]
+    for number, *raw in session.execute(select(*stored)):
+        values: dict[str, Any] = {}
+        for column, value in zip(columns, raw, strict=True):
+            try:
+                values[column.key] = _read(session, column, value)
+            except Exception:  # whatever it is that somebody wrote there
+                where = f"row {(_text(number) or 'NULL')[:20]} of {table.__tablename__}"
+                yield "", f"{where}: its {column.name} is not as ragguard writes it"
+                break
+        else:
+            row = table(**values)
+            yield row.tenant, row.to_record()
+
+
+def _raw(session: Session, column: Any) -> ColumnElement[Any]:
+    """Return what gives a column's bytes, or the name of its type where that is another one."""
+    is_binary = isinstance(column.type, LargeBinary)
+    if not on_sqlite(session):
+        return column if is_binary else _as_bytes(session, column)
+    found = func.typeof(column)
+    right = found == ("blob" if is_binary else "text")
+    return type_coerce(case((right, column.cast(LargeBinary)), else_=found), NullType())
+
+
+def _as_bytes(session: Session, column: ColumnElement[Any]) -> ColumnElement[Any]:
+    if on_sqlite(session):
+        return column.cast(LargeBinary)
+    return func.convert_to(column.cast(Text), "UTF8", type_=LargeBinary)
+
+
+def _read(session: Session, column: Any, raw: bytes | str | None) -> Any:
+    """Return a column's value as the store reads it from bytes; raises where it is not so."""
+    dialect, kind = session.get_bind().dialect, column.type
+    if raw in (None, "null") and column.nullable:
+        return None
+    if not isinstance(raw, bytes):
+        raise TypeError(raw)
+    if isinstance(kind, LargeBinary):
+        return raw
+    text: Any = raw.decode()
+    if isinstance(kind, AnyText) and not is_escaped(text):
+        raise ValueError(text)
+    if isinstance(kind, UtcDateTime) and not on_sqlite(session):
+        text = datetime.fromisoformat(text)
+    convert = kind.dialect_impl(dialect).result_processor(dialect, None)
+    return convert(text) if convert else text

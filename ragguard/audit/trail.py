@@ -127,7 +127,6 @@ class Keys:
                 )
             encoded = secret.encode("utf-8", "surrogateescape")
             self._secrets[hmac.digest(encoded, named, "sha256").hex()[:8]] = encoded
-        self._ranks = {name: rank for rank, name in enumerate(self._secrets)}
         self.newest = next(reversed(self._secrets))  # the id of the key that signs
 
     @classmethod
@@ -156,7 +155,7 @@ class Keys:
 
     def rank(self, name: str | None) -> int | None:
         """Return 0 for no key, 1 for the oldest, 2 for the next; None for one that is not here."""
-        return None if name is None else self._ranks.get(name)
+        return next((rank for rank, known in enumerate(self._secrets) if known == name), None)
 
     def sign(self, name: str, message: bytes) -> str:
         """Return the 64 hex digits of an HMAC-SHA256 with a key that is here."""
@@ -247,10 +246,9 @@ def of_allowance(
 
 def note_quietly(store: TrailStore, change: Change) -> None:
     """Add a row where the store takes it; one that does not keeps nobody from working."""
-    if not hasattr(store, "note"):
-        return  # a store of somebody else's, without a trail
     try:
-        store.note(change)
+        if hasattr(store, "note"):  # a store of somebody else's may have no trail
+            store.note(change)
     except Exception as error:  # a role that may only read, or whatever else a store raises
         _logger.warning("the trail does not tell of %s: %s", change.action, error)
 

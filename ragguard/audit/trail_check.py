@@ -66,8 +66,6 @@ class Checked:
 
 @dataclass
 class _Walk:
-    """What is known of the rows that were read."""
-
     keys: Keys
     rows: int = 0
     last: TrailRow | None = None
@@ -210,7 +208,6 @@ def _of_keys(stretches: Sequence[Stretch], keys: Keys, unsigned: int) -> list[st
 
 
 def _disagreements(store: AuditStore, told: Mapping[_Place, TrailRow]) -> dict[_Place, str]:
-    """Return where quarantine and allow-list are not as the trail tells."""
     findings: dict[_Place, str] = {}
     left = dict(told)
     for tenant, one in store.standing():
@@ -271,7 +268,6 @@ def _place_of(row: TrailRow) -> _Place:
 
 
 def _place(tenant: str, action: str, subject: str, details: Mapping[str, object]) -> _Place:
-    """Return which entry of quarantine or allow-list is meant."""
     what = action.partition(".")[0]
     source = details.get("source")
     # Sources whose names differ in case alone have one key.

@@ -51,9 +51,7 @@ class VerdictCounter(Writer):
     def add(self, scored: ScoredQuery | None = None, /, **counts: int) -> None:
         """Add to the counters and scores; costs about a microsecond and never raises."""
         with self._lock:
-            for name, count in counts.items():
-                if count:
-                    self._pending[name] += count
+            self._pending.update({name: count for name, count in counts.items() if count})
             if scored is not None:
                 self._scored.append(scored)
             self._start()
@@ -62,8 +60,7 @@ class VerdictCounter(Writer):
         """Write what has been counted; on a failing store it is kept for the next time."""
         with self._stepping:
             with self._lock:
-                counts = self._pending.copy()
-                scored = list(self._scored)
+                counts, scored = self._pending.copy(), list(self._scored)
                 self._scored.clear()
             self._unwritten.extend(scored)
             if scored and self._on_scored is not None:

@@ -102,10 +102,8 @@ class VerdictLog(Writer):
     def __init__(
         self, store: AuditStore, counter: VerdictCounter, *, with_texts: bool = False
     ) -> None:
-        self._store = store
-        self._keeps = hasattr(store, "add_verdicts")
-        self._counter = counter
-        self._with_texts = with_texts
+        self._store, self._keeps = store, hasattr(store, "add_verdicts")
+        self._counter, self._with_texts = counter, with_texts
         self._lines = QuietLog(logger)
         self._failures = 0
         super().__init__("ragguard-verdicts", WRITE_S)
@@ -146,9 +144,9 @@ class VerdictLog(Writer):
                 try:
                     self._store.add_verdicts(self._unwritten, keep=KEPT_VERDICTS, days=KEPT_DAYS)
                 except Exception as error:  # whatever a store raises, the thread must live on
-                    over = len(self._unwritten) - _MAX_PENDING
-                    del self._unwritten[: max(0, over)]
-                    self._lose(max(0, over), error)
+                    over = max(0, len(self._unwritten) - _MAX_PENDING)
+                    del self._unwritten[:over]
+                    self._lose(over, error)
                     return
             self._unwritten = []
 

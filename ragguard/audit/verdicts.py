@@ -145,11 +145,12 @@ class Retold:
 
 def retold(record: VerdictRecord) -> Retold:
     """Tell a verdict in words."""
-    passages = tuple(
-        RetoldPassage(one.passage_id, one.key, _why(one), _telling(record, one))
-        for one in record.passages
-    )
-    return Retold(_found(record), passages)
+    passages = []
+    for one in record.passages:
+        tells = one.text is not None and one.signal not in ("none", "gibberish")
+        best = telling_sentences(record.query or "", one.text or "", one.signal) if tells else ()
+        passages.append(RetoldPassage(one.passage_id, one.key, _why(one), best))
+    return Retold(_found(record), tuple(passages))
 
 
 def telling_sentences(query: str, text: str, signal: str) -> tuple[str, ...]:
@@ -175,13 +176,12 @@ def telling_sentences(query: str, text: str, signal: str) -> tuple[str, ...]:
 
 def _orders(text: str, parts: Sequence[str]) -> tuple[str, ...]:
     """Return the shortest runs of sentences that speak to a language model."""
-    starts, at = [], 0
+    starts, ends = list[int](), [0]
     for part in parts:
-        starts.append(text.index(part, at))
-        at = starts[-1] + len(part)
-    ends = [start + len(part) for start, part in zip(starts, parts, strict=True)]
+        starts.append(text.index(part, ends[-1]))
+        ends.append(starts[-1] + len(part))
     for size in range(1, TOGETHER + 1):
-        runs = [text[start:end] for start, end in zip(starts, ends[size - 1 :], strict=False)]
+        runs = [text[start:end] for start, end in zip(starts, ends[size:], strict=False)]
         scored = [(injection_strength(run), run) for run in runs]
         if best := _best([(score, run) for score, run in scored if score > 0.0]):
             return best
@@ -216,9 +216,3 @@ def _why(one: JudgedPassage) -> str:
         f"{told} The main sign is {one.signal}, with a strength of {one.strength:.2f} of 1; all "
         f"signs together make {one.suspicion:.1f} nats of suspicion."
     )
-
-
-def _telling(record: VerdictRecord, one: JudgedPassage) -> tuple[str, ...]:
-    if one.text is None or one.signal in ("none", "gibberish"):
-        return ()
-    return telling_sentences(record.query or "", one.text, one.signal)

@@ -82,7 +82,7 @@ class QuarantineWatch(Repeater):
             if self._thread is None:
                 with self._lock:
                     self._start()
-            if time.monotonic() - self._heard > _SILENT_S:
+            if self.age_s > _SILENT_S:
                 self._complain()
         elif self._is_due():
             self.reload()
@@ -120,13 +120,10 @@ class QuarantineWatch(Repeater):
         try:
             self.refresh()
         except Exception as error:  # whatever a store raises, the filter goes on with what it has
-            first, self.error = self.error is None, str(error)
-            if first:
-                logger.error(
-                    "the quarantine cannot be read, %d known keys stay in force: %s",
-                    self.size,
-                    error,
-                )
+            if self.error is None:
+                said = "the quarantine cannot be read, %d known keys stay in force: %s"
+                logger.error(said, self.size, error)
+            self.error = str(error)
             if self.age_s > _SILENT_S:
                 self._complain()
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from ragguard.arguments import require_method
 from ragguard.audit.allow_list import as_allowed
-from ragguard.audit.decisions import decided_by
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, check_status
 from ragguard.audit.records import AuditStore
+from ragguard.audit.undoing import decided_by
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage

@@ -8,10 +8,10 @@ from typing import Any
 
 from ragguard.arguments import require_method
 from ragguard.attribution.result import BRIEF
-from ragguard.audit.decisions import decided_by
 from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.audit.records import AuditStore
 from ragguard.audit.trail import note_quietly
+from ragguard.audit.undoing import decided_by
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError
 from ragguard.passage import Passage

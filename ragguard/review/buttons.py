@@ -10,9 +10,8 @@ from typing import TypedDict
 
 from ragguard.audit import AuditStore, by_hand
 from ragguard.audit.allow_list import Allowance, Effect, identity, is_key
-from ragguard.audit.decisions import Decisions
+from ragguard.audit.decisions import Decisions, sources_of, still_passing
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
-from ragguard.audit.vouched import sources_of, still_passing
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.review.request import Visit

@@ -8,8 +8,8 @@ from datetime import datetime
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from ragguard.audit import AuditStore
+from ragguard.audit.decisions import passes
 from ragguard.audit.quarantine import utc_now
-from ragguard.audit.vouched import passes
 from ragguard.errors import InvalidInputError
 from ragguard.inline.conformal import Calibration
 from ragguard.review.access import Person

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragguard.audit import QuarantineEntry
-from ragguard.audit.accusation import Load, decided
 from ragguard.audit.decisions import Decisions
+from ragguard.audit.holdings import Load, decided
 from ragguard.audit.quarantine import Limits
 from ragguard.audit.trail import Keys
 from ragguard.audit.trail_check import check

@@ -341,7 +341,7 @@ def test_entries_are_found_by_their_keys(store):
 
 
 def test_entries_of_more_keys_than_a_statement_takes_are_the_newest_first(store, monkeypatch):
-    monkeypatch.setattr("ragguard.audit.sql_quarantine._AT_ONCE", 2)
+    monkeypatch.setattr("ragguard.audit.sql._AT_ONCE", 2)
     store.add_quarantine([entry("k"), entry("l", 4), entry("m", 1), entry("n", 2), entry("o", 3)])
     keys = ["m", "k", "none", "o", "l", "k", "n"]
     assert [one.key for one in store.quarantine(keys=keys)] == ["l", "o", "n", "m", "k"]

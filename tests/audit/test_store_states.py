@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from ragguard import Passage
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, QuarantineEntry
-from ragguard.audit.accusation import Load, decided
+from ragguard.audit.holdings import Load, decided
 from ragguard.audit.quarantine import HELD, Limits, QuarantineStatus
 from ragguard.errors import EventNotFoundError, QuarantineNotFoundError
 from ragguard.inline.quarantined import Quarantined

@@ -14,7 +14,7 @@ from ragguard.audit import Event, MemoryStore, QuarantineEntry, QuarantineWatch
 from ragguard.audit.allow_list import allowance
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.fair_queueing import lane_of
-from ragguard.audit.memory_quarantine import MAX_TENANTS
+from ragguard.audit.memory_records import MAX_TENANTS
 from ragguard.audit.quarantine import Limits
 from ragguard.audit.verdicts import VerdictRecord
 from ragguard.content import content_key

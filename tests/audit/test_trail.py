@@ -134,9 +134,9 @@ def test_a_tenant_sees_its_own_rows_and_all_are_one_trail(store):
 
 
 def test_a_tenant_too_many_leaves_no_row(monkeypatch):
-    from ragguard.audit import MemoryStore, memory_quarantine
+    from ragguard.audit import MemoryStore, memory_records
 
-    monkeypatch.setattr(memory_quarantine, "MAX_TENANTS", 0)
+    monkeypatch.setattr(memory_records, "MAX_TENANTS", 0)
     store = MemoryStore()
     refused = store.of_tenant("acme")
     for change in (
