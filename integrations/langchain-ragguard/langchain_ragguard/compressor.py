@@ -13,8 +13,6 @@ from ragguard.arguments import require_tenant
 from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.telling import atell, tell
 
-__all__ = ["RAGGuardCompressor"]
-
 
 class RAGGuardCompressor(BaseDocumentCompressor):
     """Takes poisoned documents out of what a retriever returned.

@@ -12,8 +12,6 @@ from langchain_core.retrievers import BaseRetriever, RetrieverLike
 from langchain_core.runnables import RunnableBinding, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 
-__all__ = ["choosing", "fetching", "merged"]
-
 _MMR_CANDIDATES = 20  # LangChain's own default of `fetch_k` in a search by marginal relevance
 
 

@@ -27,8 +27,6 @@ from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
 from langchain_ragguard.telling import atell, tell
 
-__all__ = ["RAGGuardRetriever"]
-
 logger = logging.getLogger(__name__)
 
 _POISON_PER_QUESTION = 5  # what the published attacks inject, PoisonedRAG first

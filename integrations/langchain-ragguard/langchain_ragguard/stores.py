@@ -20,8 +20,6 @@ from ragguard.embedding import as_embedder
 from ragguard.embedding.adapt import unit_rows
 from ragguard.knowledge.langchain import LangChainStore
 
-__all__ = ["KnowledgeBase", "StoreEmbedder", "stored_vectors"]
-
 Vector = Sequence[float]
 Known = Sequence[Document] | Sequence[Passage]
 StoredVectors = Callable[[Known], Sequence[Vector | None]]

@@ -21,8 +21,6 @@ from langchain_core.tracers.base import BaseTracer
 from ragguard import Verdict
 from ragguard.telemetry import attributes
 
-__all__ = ["EVENT", "Run", "atell", "tell"]
-
 EVENT = "ragguard.verdict"
 """The name of the custom event."""
 
