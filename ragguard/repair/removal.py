@@ -27,6 +27,7 @@ from ragguard.audit.records import AuditStore
 from ragguard.audit.trail import Change
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
+from ragguard.knowledge.sources import by_id
 from ragguard.passage import Passage
 from ragguard.repair.removable import Removable
 
@@ -218,14 +219,6 @@ def change_of(
     details = {"event": entry.event_id, "at": utc_now().isoformat()}
     told = details if why is None else {**details, "said": why}
     return Change(f"knowledge-base.{done}", entry.key, actor, told, store.tenant)
-
-
-def by_id(passages: Iterable[Passage]) -> dict[str, list[Passage]]:
-    """Return passages by their ids, of which a knowledge base may hold several texts."""
-    found: dict[str, list[Passage]] = {}
-    for passage in passages:
-        found.setdefault(passage.id, []).append(passage)
-    return found
 
 
 def same_words(one: Passage, other: Passage) -> bool:

@@ -15,16 +15,10 @@ from ragguard.audit.records import AuditStore
 from ragguard.audit.trail import note_quietly
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError
+from ragguard.knowledge.sources import by_id
 from ragguard.passage import Passage
 from ragguard.repair.removable import Removable
-from ragguard.repair.removal import (
-    by_id,
-    change_of,
-    entries_of,
-    put_again,
-    require_store,
-    same_words,
-)
+from ragguard.repair.removal import change_of, entries_of, put_again, require_store, same_words
 from ragguard.text import both_ends
 
 _logger = logging.getLogger(__name__)
