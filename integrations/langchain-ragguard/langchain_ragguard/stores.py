@@ -38,9 +38,14 @@ class StoreEmbedder:
     """
 
     def __init__(self, store: VectorStore, embeddings: Embeddings) -> None:
+        self._made_of = (store, embeddings)
         self._inner = as_embedder(embeddings)
         self.name = self._inner.name  # as the guard itself would name these embeddings
         self._stored: StoredVectors | None = stored_vectors(store)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Anew: a method of the model that something wraps may not be found again by its name.
+        return StoreEmbedder, self._made_of
 
     @contextmanager
     def knowing(self, documents: Sequence[Document]) -> Iterator[None]:

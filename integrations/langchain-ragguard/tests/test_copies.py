@@ -41,7 +41,7 @@ def test_a_copy_still_reads_the_vectors_that_the_store_keeps(
 ) -> None:
     other = copied(RAGGuardRetriever.from_vectorstore(store, k=4))
     assert other.embedder is other.guard._parts.settings["embedder"]
-    model = other.embedder._stored.args[0].embeddings
+    model = other.embedder._made_of[1]
     model.documents.clear()
     with other._knowing(documents()):
         other.embedder.embed(POISON + FACTS)
