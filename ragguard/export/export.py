@@ -20,13 +20,6 @@ from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
 from ragguard.export.graph import write_weights
 from ragguard.export.parity import GATES, BlameScope, demo_scopes
 from ragguard.export.sources import read_model
-from ragguard.export.torch_graphs import (
-    OPSET,
-    as_exported,
-    kept_shape,
-    write_generator,
-    write_scorer,
-)
 from ragguard.export.verify import measure, require_same_logits
 from ragguard.proxy.base import Proxy
 from ragguard.proxy.generator import OnnxGenerator
@@ -84,6 +77,8 @@ def export_proxy(
             import_module(name)
     except ImportError as error:
         raise MissingExtraError("export_proxy", "export,onnx") from error
+    from ragguard.export import torch_graphs
+
     if precision not in GATES:
         raise InvalidInputError(f"precision must be one of {', '.join(GATES)}, not {precision!r}")
     scopes = demo_scopes() if scopes is None else scopes
@@ -106,7 +101,7 @@ def export_proxy(
         architecture=type(model).__name__,
         source=said,
         precision=precision,
-        opset=OPSET,
+        opset=torch_graphs.OPSET,
         max_length=min(max_length, positions),
         vocabulary_size=int(model.get_output_embeddings().weight.shape[0]),
         prompt=prompt or PromptFormat(),
@@ -128,16 +123,18 @@ def export_proxy(
     with beside as name:
         work, out = Path(name), Path(name, "proxy")
         out.mkdir()
-        with as_exported(model) as original:
+        with torch_graphs.as_exported(model) as original:
             if generator:
-                manifest = replace(manifest, chat=chat_format(original, tokenizer, positions))
+                kept = torch_graphs.kept_shape(original)
+                chat = chat_format(original, tokenizer, kept, positions)
+                manifest = replace(manifest, chat=chat)
             millions = original.num_parameters() / 1e6
             on_stage(f"writing the graph: {millions:.0f} M parameters, about a second each 2 M")
-            write_scorer(original, work / "float.onnx", precision)
+            torch_graphs.write_scorer(original, work / "float.onnx", precision)
             write_weights(work / "float.onnx", out / "model.onnx", precision)
             if generator:
                 on_stage("writing the graph that generates: about as long again")
-                write_generator(original, work / "generating.onnx", precision)
+                torch_graphs.write_generator(original, work / "generating.onnx", precision)
                 write_weights(work / "generating.onnx", out / "generator.onnx", precision)
             backend.save(str(out / "tokenizer.json"))
             files = {file.name: sha256_of(file) for file in sorted(out.iterdir())}
@@ -190,7 +187,7 @@ def _positions_of(config: Any) -> int:
     return min([value for value in known if isinstance(value, int)], default=2**31)
 
 
-def chat_format(model: Any, tokenizer: Any, positions: int) -> ChatFormat:
+def chat_format(model: Any, tokenizer: Any, kept: tuple[int, ...], positions: int) -> ChatFormat:
     """Return how the tokenizer's chat template asks the model, with one message of the user."""
     if not getattr(tokenizer, "chat_template", None):
         raise ProxyError(
@@ -203,9 +200,7 @@ def chat_format(model: Any, tokenizer: Any, positions: int) -> ChatFormat:
     before, _, after = asked.partition(_MARK)
     known = (model.generation_config.eos_token_id, tokenizer.eos_token_id)
     stops = {stop for one in known for stop in (one if isinstance(one, list) else [one])} - {None}
-    return ChatFormat(
-        before, after, tuple(sorted(stops)), kept_shape(model), min(positions, _MOST_TOKENS)
-    )
+    return ChatFormat(before, after, tuple(sorted(stops)), kept, min(positions, _MOST_TOKENS))
 
 
 def power_of_gains(proxy: Proxy, scopes: Sequence[BlameScope]) -> float:

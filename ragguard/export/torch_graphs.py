@@ -16,12 +16,15 @@ import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 from ragguard.errors import ProxyError
 from ragguard.proxy.manifest import Precision
+
+with suppress(ImportError):  # `export_proxy`, which imports this module, says what is missing
+    import torch
 
 OPSET = 18
 
@@ -32,8 +35,6 @@ _ONE_FILE_BYTES = 2**30
 @contextmanager
 def as_exported(model: Any) -> Iterator[Any]:
     """Yield the model in float32, eager attention and evaluation mode; restore it afterwards."""
-    import torch
-
     if any(parameter.dtype != torch.float32 for parameter in model.parameters()):
         model = copy.deepcopy(model).float()
     training, attention = model.training, model.config._attn_implementation
@@ -49,8 +50,6 @@ def as_exported(model: Any) -> Iterator[Any]:
 
 def write_scorer(model: Any, path: Path, precision: Precision) -> None:
     """Write (input_ids, attention_mask, positions) -> log_probabilities, each (batch, ...)."""
-    import torch
-
     shapes = {"input_ids": (2, 6), "attention_mask": (2, 6), "positions": (2, 3)}
     inputs = {
         name: torch.ones(shape, dtype=torch.int64, device=model.device)
@@ -62,8 +61,6 @@ def write_scorer(model: Any, path: Path, precision: Precision) -> None:
 
 def write_generator(model: Any, path: Path, precision: Precision) -> None:
     """Write (input_ids, past) -> (logits, present)."""
-    import torch
-
     tokens = torch.ones((1, 6), dtype=torch.int64, device=model.device)
     past = torch.zeros((5, *kept_shape(model)), device=model.device)
     inputs = {"input_ids": tokens, "past": past}
@@ -80,8 +77,6 @@ def _write(
     outputs: Sequence[str],
     dynamic: Mapping[str, Any],
 ) -> None:
-    import torch
-
     if precision == "fp16":
         model = copy.deepcopy(model).half()
     size = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
@@ -121,8 +116,6 @@ def _quietly() -> Iterator[None]:
 
 def _traced(model: Any, forward: Callable[..., Any]) -> Any:
     """Return a module of the model's layers and its head, which `forward` runs."""
-    import torch
-
     module = type("Traced", (torch.nn.Module,), {"forward": forward})()
     module.backbone = model.base_model
     module.head = model.get_output_embeddings()
@@ -131,8 +124,6 @@ def _traced(model: Any, forward: Callable[..., Any]) -> Any:
 
 
 def _score(self: Any, input_ids: Any, attention_mask: Any, positions: Any) -> Any:
-    import torch
-
     batch, length = input_ids.shape
     order = torch.arange(length, device=input_ids.device)
     # Mask and position ids are given ready-made: what the models do to make their own depends on
@@ -151,8 +142,6 @@ def _score(self: Any, input_ids: Any, attention_mask: Any, positions: Any) -> An
 
 
 def _generate(self: Any, input_ids: Any, past: Any) -> Any:
-    import torch
-
     done, length = past.shape[0], input_ids.shape[1]
     order = done + torch.arange(length, device=input_ids.device)
     seen = torch.arange(done + length, device=input_ids.device)
@@ -182,8 +171,6 @@ class _Kept:
         return 0 if self._past is None else self._past.shape[0]
 
     def update(self, keys: Any, values: Any, layer_idx: int, *_: Any, **__: Any) -> tuple[Any, Any]:
-        import torch
-
         self.new.append((keys[0].transpose(0, 1), values[0].transpose(0, 1)))
         if self._past is None:
             return keys, values
@@ -193,8 +180,6 @@ class _Kept:
 
 def kept_shape(model: Any) -> tuple[int, ...]:
     """Return layers, 2, heads, and numbers of each: what a generator keeps of a token."""
-    import torch
-
     kept = _Kept()
     with torch.no_grad():
         token = torch.zeros((1, 1), dtype=torch.int64, device=model.device)
@@ -215,8 +200,6 @@ def _cache_argument(model: Any) -> str:
 
 
 def _additive(visible: Any, dtype: Any) -> Any:
-    import torch
-
     return torch.zeros(1, dtype=dtype, device=visible.device).masked_fill(
         ~visible, torch.finfo(dtype).min
     )

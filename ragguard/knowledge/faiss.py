@@ -135,10 +135,9 @@ class FaissIndex(Adapter):
             )
 
     def _numbers(self) -> dict[str, list[int]]:
-        by_number = isinstance(self._texts, Mapping)
-        items = self._texts.items() if by_number else enumerate(self._texts)
+        texts = self._texts
         found: dict[str, list[int]] = {}
-        for number, text in items:
+        for number, text in texts.items() if isinstance(texts, Mapping) else enumerate(texts):
             name = text.id if isinstance(text, Passage) else str(number)
             found.setdefault(name, []).append(number)
         return found

@@ -16,6 +16,7 @@ from typing import Any
 from ragguard.errors import StoreError
 from ragguard.file_mode import cannot_write
 from ragguard.jsonl import open_input, passage_from_json, raw_lines, read_lines
+from ragguard.knowledge.sources import by_id
 from ragguard.passage import Passage
 
 _Lines = list[tuple[Passage, bytes]]
@@ -44,9 +45,7 @@ class JsonLinesFile:
             # With the moment of any change: a copy may keep the size and the time of a file.
             if (state := (*_state(found), found.st_ctime_ns)) != self._state:
                 lines, _ = self._read()
-                self._state, self._passages = state, {}
-                for passage, _ in lines:
-                    self._passages.setdefault(passage.id, []).append(passage)
+                self._state, self._passages = state, by_id(passage for passage, _ in lines)
             return [one for id_ in dict.fromkeys(ids) for one in self._passages.get(id_, ())]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:

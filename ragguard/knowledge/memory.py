@@ -140,8 +140,7 @@ class KnowledgeBase:
 
 def _best(cosines: NDArray[np.float32], count: int) -> NDArray[np.int64]:
     """Return the indices of the `count` largest values, largest first, ties in input order."""
-    bound = np.partition(cosines, cosines.size - count)[cosines.size - count]
+    bound = np.partition(cosines, -count)[-count]
     # With all that tie with the last place: which of them partition() puts in front is left open.
     candidates = np.flatnonzero(cosines >= bound)
-    order = np.argsort(-cosines[candidates], kind="stable")
-    return candidates[order][:count].astype(np.int64)
+    return candidates[np.argsort(-cosines[candidates], kind="stable")][:count]

@@ -85,6 +85,14 @@ def storable(ids: Iterable[str]) -> list[str]:
     return [name for name in ids if "\0" not in name and encodable(name) == name]
 
 
+def by_id(passages: Iterable[Passage]) -> dict[str, list[Passage]]:
+    """Return passages by their ids, of which a knowledge base may hold several texts."""
+    found: dict[str, list[Passage]] = {}
+    for passage in passages:
+        found.setdefault(passage.id, []).append(passage)
+    return found
+
+
 def as_passage(document: Any, score: float | None = None) -> Passage:
     """Return a str, a LangChain `Document`, a LlamaIndex node or a `Passage` as a passage."""
     if isinstance(document, Passage):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from ragguard.arguments import require_method
@@ -14,16 +15,10 @@ from ragguard.audit.trail import note_quietly
 from ragguard.audit.undoing import decided_by
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError
+from ragguard.knowledge.sources import by_id
 from ragguard.passage import Passage
-from ragguard.repair.changes import (
-    by_id,
-    change_of,
-    entries_of,
-    put_again,
-    require_store,
-    same_words,
-)
 from ragguard.repair.removable import Removable
+from ragguard.repair.removal import change_of, entries_of, put_again, require_store, same_words
 from ragguard.text import both_ends
 
 _logger = logging.getLogger(__name__)
@@ -70,7 +65,15 @@ def restore(
     returned = {(passage.id, content_key(passage.text)) for passage in back}
     try:
         for entry in entries:
-            _release(store, entry, actor, why)
+            # Only what is still as it was read.
+            now = store.set_quarantine_status(
+                entry.key, "released", actor=actor, said=why, only=[entry.status]
+            )
+            if now.status != "released":
+                raise InvalidInputError(
+                    f"{entry.key[:12]} is {now.status} since a moment ago, by {now.actor}; look at "
+                    "it again"
+                )
             new.pop(entry.passage_id, None)
             if (entry.passage_id, entry.key) in returned:
                 note_quietly(store, change_of("restored", store, entry, actor, why))
@@ -97,45 +100,31 @@ def known_metadata(
     They come from the attribution of the entry's event, or from the passages that were reported
     with it. What was quarantined without an event is not among them.
     """
-    events: dict[str, list[Passage]] = {}
+    passages_of = cache(partial(_passages_of, store))
     known: dict[str, Mapping[str, Any]] = {}
     for entry in entries:
-        if entry.event_id is None:
-            continue
-        if entry.event_id not in events:
-            events[entry.event_id] = [*_passages_of(store, entry.event_id)]
-        told = [one.metadata for one in _matching(events[entry.event_id], entry)]
-        if told:
-            known[entry.key] = next(filter(None, told), told[0])
+        if entry.event_id is not None:
+            told = [one.metadata for one in _matching(passages_of(entry.event_id), entry)]
+            if told:
+                known[entry.key] = next(filter(None, told), told[0])
     return known
 
 
-def _passages_of(store: AuditStore, event_id: str) -> Iterator[Passage]:
+def _passages_of(store: AuditStore, event_id: str) -> list[Passage]:
     found = store.attribution(event_id)
-    yield from () if found is None else found.ranked
+    ranked = [] if found is None else found.ranked
     try:
         # Of a long passage an attribution may keep the ends; and it may be that of a later try.
-        yield from store.event(event_id).passages
+        return [*ranked, *store.event(event_id).passages]
     except EventNotFoundError:
-        return
+        return [*ranked]
 
 
-def _matching(passages: Sequence[Passage], entry: QuarantineEntry) -> Iterator[Passage]:
+def _matching(passages: Sequence[Passage], entry: QuarantineEntry) -> list[Passage]:
     mine = [passage for passage in passages if passage.id == entry.passage_id]
-    yield from (one for one in mine if content_key(one.text) == entry.key)
+    whole = [one for one in mine if content_key(one.text) == entry.key]
     ends = both_ends(entry.text, BRIEF)
-    if len(ends) < len(entry.text):
-        yield from (one for one in mine if one.text == ends)
-
-
-def _release(store: AuditStore, entry: QuarantineEntry, actor: str, why: str | None) -> None:
-    """Release an entry that is still as it was read."""
-    change = store.set_quarantine_status
-    now = change(entry.key, "released", actor=actor, said=why, only=[entry.status])
-    if now.status != "released":
-        raise InvalidInputError(
-            f"{entry.key[:12]} is {now.status} since a moment ago, by {now.actor}; look at it again"
-        )
+    return whole if ends == entry.text else whole + [one for one in mine if one.text == ends]
 
 
 def _put_back(

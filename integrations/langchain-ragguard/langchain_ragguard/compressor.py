@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field
 from ragguard import Guard
 from ragguard.arguments import require_tenant
 
 from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.telling import atell, tell
 
-__all__ = ["RAGGuardCompressor"]
+
+def _checked(tenant: str | None) -> str | None:
+    require_tenant(tenant)
+    return tenant
+
+
+Tenant = Annotated[str | None, AfterValidator(_checked)]
 
 
 class RAGGuardCompressor(BaseDocumentCompressor):
@@ -31,13 +38,7 @@ class RAGGuardCompressor(BaseDocumentCompressor):
 
     guard: Guard = Field(exclude=True)
     k: int | None = Field(default=None, ge=1)
-    tenant: str | None = None
-
-    @field_validator("tenant")
-    @classmethod
-    def _check_tenant(cls, tenant: str | None) -> str | None:
-        require_tenant(tenant)
-        return tenant
+    tenant: Tenant = None
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

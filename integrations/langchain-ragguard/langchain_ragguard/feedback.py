@@ -18,8 +18,6 @@ from ragguard.recent_passages import light
 from langchain_ragguard.passages import as_passage
 from langchain_ragguard.run_log import RunLog, answer_in, kind_of
 
-__all__ = ["RAGGuardFeedback"]
-
 
 class RAGGuardFeedback(BaseCallbackHandler):
     """Remembers what each run of a chain retrieved and answered, until a user complains.

@@ -12,8 +12,6 @@ from langchain_core.retrievers import BaseRetriever, RetrieverLike
 from langchain_core.runnables import RunnableBinding, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 
-__all__ = ["choosing", "fetching", "merged"]
-
 _MMR_CANDIDATES = 20  # LangChain's own default of `fetch_k` in a search by marginal relevance
 
 
@@ -83,10 +81,9 @@ def fetching(base: RetrieverLike, count: int) -> tuple[RetrieverLike, bool]:
             can_widen |= inner_can
     inner = known.retrievers if "retrievers" in fields else ()  # its ensembles and mergers
     if isinstance(inner, (Mapping, list, tuple)) and inner:
-        each = [*inner.values()] if isinstance(inner, Mapping) else inner
-        wide, cans = zip(*(fetching(one, count) for one in each), strict=True)
-        is_map = isinstance(inner, Mapping)
-        changes["retrievers"] = dict(zip(inner, wide, strict=True)) if is_map else [*wide]
+        named = inner if isinstance(inner, Mapping) else dict(enumerate(inner))
+        wide, cans = zip(*(fetching(one, count) for one in named.values()), strict=True)
+        changes["retrievers"] = dict(zip(named, wide, strict=True)) if named is inner else [*wide]
         can_widen |= all(cans)
     if "base_compressor" in fields:
         reranker = known.base_compressor

@@ -8,8 +8,6 @@ from langchain_core.documents import Document
 from ragguard import Passage, Verdict
 from ragguard.errors import InvalidInputError
 
-__all__ = ["MARKED", "as_passage", "as_passages", "kept_documents"]
-
 MARKED = "ragguard_marked"
 """Metadata key of a document that is kept and unusual; its value is True."""
 

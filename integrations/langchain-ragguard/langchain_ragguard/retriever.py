@@ -17,17 +17,16 @@ from langchain_core.retrievers import BaseRetriever, RetrieverLike
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 from langchain_core.vectorstores import VectorStore
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from ragguard import Guard, Verdict
 from ragguard.arguments import require_tenant, require_whole
 from ragguard.errors import InvalidInputError
 
+from langchain_ragguard.compressor import Tenant
 from langchain_ragguard.fetching import choosing, fetching, merged
 from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
 from langchain_ragguard.telling import atell, tell
-
-__all__ = ["RAGGuardRetriever"]
 
 logger = logging.getLogger(__name__)
 
@@ -73,14 +72,8 @@ class RAGGuardRetriever(BaseRetriever):
     guard: Guard = Field(exclude=True)
     k: int | None = Field(default=None, ge=1)
     fetch_k: int | None = Field(default=None, ge=1)
-    tenant: str | None = None
+    tenant: Tenant = None
     embedder: StoreEmbedder | None = Field(default=None, exclude=True, repr=False)
-
-    @field_validator("tenant")
-    @classmethod
-    def _check_tenant(cls, tenant: str | None) -> str | None:
-        require_tenant(tenant)
-        return tenant
 
     @model_validator(mode="after")
     def _check_fetch_k(self) -> Self:

@@ -15,9 +15,8 @@ from ragguard import Passage
 from ragguard.lru import FairLRU
 from ragguard.recent_passages import passages_bytes
 
-__all__ = ["Run", "RunLog", "answer_in", "kind_of"]
-
 _KEYS = ("answer", "output", "result", "response", "generation", "text", "messages")
+_MOST_BYTES = 64_000_000  # of all runs together
 _MOST_STEPS, _STEP_BYTES = 1_000, 500
 
 
@@ -48,16 +47,11 @@ class Run:
 
 
 class RunLog:
-    """The newest outermost runs, whoever has most losing the oldest; the caller holds a lock.
+    """The newest outermost runs, whoever has most losing the oldest; the caller holds a lock."""
 
-    Args:
-        max_runs: How many there may be.
-        max_bytes: How much they may take together.
-    """
-
-    def __init__(self, max_runs: int, max_bytes: int = 64_000_000) -> None:
-        self._least = max_bytes // max_runs  # what a run weighs, so that no more of them fit
-        self._runs: FairLRU[UUID, Run] = FairLRU(max_bytes)
+    def __init__(self, max_runs: int) -> None:
+        self._least = _MOST_BYTES // max_runs  # what a run weighs, so that no more of them fit
+        self._runs: FairLRU[UUID, Run] = FairLRU(_MOST_BYTES)
         self._run_of: WeakValueDictionary[UUID, Run] = WeakValueDictionary()  # of each step
 
     def find(self, root: UUID) -> Run | None:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from langchain_core.documents import Document
@@ -18,10 +20,9 @@ from ragguard.embedding import as_embedder
 from ragguard.embedding.adapt import unit_rows
 from ragguard.knowledge.langchain import LangChainStore
 
-__all__ = ["KnowledgeBase", "StoreEmbedder", "stored_vectors"]
-
 Vector = Sequence[float]
-StoredVectors = Callable[[Sequence[Document] | Sequence[Passage]], Sequence[Vector | None]]
+Known = Sequence[Document] | Sequence[Passage]
+StoredVectors = Callable[[Known], Sequence[Vector | None]]
 """Returns the stored vector of every document, by its id; None where the store has none."""
 
 _retrieved: ContextVar[tuple[object, Sequence[Document]]] = ContextVar(
@@ -43,6 +44,7 @@ class StoreEmbedder:
         self._stored: StoredVectors | None = stored_vectors(store)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Anew: a method of the model that something wraps may not be found again by its name.
         return StoreEmbedder, self._made_of
 
     @contextmanager
@@ -83,12 +85,8 @@ class KnowledgeBase:
     """
 
     def __init__(self, store: VectorStore, search_kwargs: dict[str, Any]) -> None:
-        self._made_of = (store, search_kwargs)
         self._search = LangChainStore(store, search_kwargs)
         self._stored = stored_vectors(store)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return KnowledgeBase, self._made_of
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
         """Return the `limit` passages most similar to the query, with their stored vectors."""
@@ -107,51 +105,42 @@ def stored_vectors(store: VectorStore) -> StoredVectors | None:
     """
     for kind in type(store).__mro__:
         if kind.__name__ in _READERS:
-            return _READERS[kind.__name__](store)
+            return partial(_READERS[kind.__name__], store)
     return None
 
 
-def _in_memory_vectors(store: Any) -> StoredVectors:
-    def read(documents: Sequence[Document] | Sequence[Passage]) -> list[Vector | None]:
-        rows = [store.store.get(document.id) for document in documents]
-        return [None if row is None else row["vector"] for row in rows]
-
-    return read
+def _in_memory_vectors(store: Any, documents: Known) -> list[Vector | None]:
+    rows = [store.store.get(document.id) for document in documents]
+    return [None if row is None else row["vector"] for row in rows]
 
 
-def _chroma_vectors(store: Any) -> StoredVectors:
-    def read(documents: Sequence[Document] | Sequence[Passage]) -> list[Vector | None]:
-        ids = list({document.id for document in documents if document.id})
-        if not ids:
-            return [None] * len(documents)
-        answer = store.get(ids=ids, include=["embeddings"])
-        by_id: dict[str | None, Vector] = dict(
-            zip(answer["ids"], answer["embeddings"], strict=True)
-        )
-        return [by_id.get(document.id) for document in documents]
-
-    return read
+def _chroma_vectors(store: Any, documents: Known) -> list[Vector | None]:
+    ids = list({document.id for document in documents if document.id})
+    if not ids:
+        return [None] * len(documents)
+    answer = store.get(ids=ids, include=["embeddings"])
+    by_id: dict[str | None, Vector] = dict(zip(answer["ids"], answer["embeddings"], strict=True))
+    return [by_id.get(document.id) for document in documents]
 
 
-def _faiss_vectors(store: Any) -> StoredVectors:
-    seen: tuple[Any, int, dict[str, int]] | None = None
-
-    def read(documents: Sequence[Document] | Sequence[Passage]) -> list[Vector | None]:
-        nonlocal seen
-        ids = store.index_to_docstore_id
-        # Additions grow this dict and deletions replace it, so these two tell of every change.
-        if seen is None or seen[0] is not ids or seen[1] != len(ids):
-            seen = (ids, len(ids), {id_: row for row, id_ in ids.items()})
-        rows = [seen[2].get(document.id or "") for document in documents]
-        try:
-            return [None if row is None else store.index.reconstruct(row) for row in rows]
-        except RuntimeError:  # an inverted-file index without a direct map
-            return [None] * len(documents)
-
-    return read
+def _faiss_vectors(store: Any, documents: Known) -> list[Vector | None]:
+    ids = store.index_to_docstore_id
+    held, count, rows_of = _seen.get(store, (None, 0, {}))
+    # Additions grow this dict and deletions replace it, so these two tell of every change.
+    if held is not ids or count != len(ids):
+        rows_of = {id_: row for row, id_ in ids.items()}
+        _seen[store] = ids, len(ids), rows_of
+    rows = [rows_of.get(document.id or "") for document in documents]
+    try:
+        return [None if row is None else store.index.reconstruct(row) for row in rows]
+    except RuntimeError:  # an inverted-file index without a direct map
+        return [None] * len(documents)
 
 
-_READERS: dict[str, Callable[[Any], StoredVectors]] = {
+_seen: WeakKeyDictionary[Any, tuple[Any, int, dict[str, int]]] = WeakKeyDictionary()
+"""Of a FAISS store its rows by id, with what they were read of."""
+
+_READERS: dict[str, Callable[[Any, Known], Sequence[Vector | None]]] = {
     "InMemoryVectorStore": _in_memory_vectors,
     "FAISS": _faiss_vectors,
     "Chroma": _chroma_vectors,

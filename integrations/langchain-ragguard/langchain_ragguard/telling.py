@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
-from uuid import UUID
 
 from langchain_core.callbacks import (
     AsyncCallbackManager,
-    BaseCallbackHandler,
     BaseCallbackManager,
     BaseRunManager,
     CallbackManager,
@@ -21,8 +21,6 @@ from langchain_core.tracers.base import BaseTracer
 from ragguard import Verdict
 from ragguard.telemetry import attributes
 
-__all__ = ["EVENT", "Run", "atell", "tell"]
-
 EVENT = "ragguard.verdict"
 """The name of the custom event."""
 
@@ -34,47 +32,43 @@ logger = logging.getLogger(__name__)
 
 def tell(verdict: Verdict, run: Run) -> None:
     """Tell a run about a verdict; outside of one there is nobody to tell."""
-    run_id, handlers = _told(run)
-    if run_id is not None and handlers:
-        try:
-            data = _noted(verdict, run_id, handlers)
-            manager = CallbackManager(handlers, parent_run_id=run_id)
-            dispatch_custom_event(EVENT, data, config={"callbacks": manager, **_named(run)})
-        except Exception:  # of a handler that raises; the application keeps its documents
-            logger.exception("a handler of %s failed", EVENT)
+    with _failures_logged():
+        if (event := _event(verdict, run, CallbackManager)) is not None:
+            dispatch_custom_event(EVENT, **event)
 
 
 async def atell(verdict: Verdict, run: Run) -> None:
     """Do what `tell` does, for asynchronous handlers too."""
-    run_id, handlers = _told(run)
-    if run_id is not None and handlers:
-        try:
-            data = _noted(verdict, run_id, handlers)
-            manager = AsyncCallbackManager(handlers, parent_run_id=run_id)
-            named = _named(run)
-            await adispatch_custom_event(EVENT, data, config={"callbacks": manager, **named})
-        except Exception:
-            logger.exception("a handler of %s failed", EVENT)
+    with _failures_logged():
+        if (event := _event(verdict, run, AsyncCallbackManager)) is not None:
+            await adispatch_custom_event(EVENT, **event)
 
 
-def _told(run: Run) -> tuple[UUID | None, list[BaseCallbackHandler]]:
-    if isinstance(run, BaseRunManager):
-        return run.run_id, run.handlers
-    return (run.parent_run_id, run.handlers) if isinstance(run, BaseCallbackManager) else (None, [])
+@contextmanager
+def _failures_logged() -> Iterator[None]:
+    try:
+        yield
+    except Exception:  # of a handler that raises; the application keeps its documents
+        logger.exception("a handler of %s failed", EVENT)
 
 
-def _named(run: Run) -> RunnableConfig:
-    """Return the tags and metadata by which a handler tells whose run it is."""
-    return RunnableConfig(
-        tags=[*getattr(run, "tags", ())], metadata={**getattr(run, "metadata", {})}
-    )
-
-
-def _noted(verdict: Verdict, run_id: UUID, handlers: list[BaseCallbackHandler]) -> dict[str, Any]:
-    """Add the verdict to the run's metadata where a tracer keeps one; return the event's data."""
+def _event(verdict: Verdict, run: Run, manager: type[BaseCallbackManager]) -> dict[str, Any] | None:
+    """Return the event's data, and whose it is; add the verdict to metadata that a tracer keeps."""
+    if not isinstance(run, (BaseRunManager, BaseCallbackManager)):
+        return None
+    run_id = run.run_id if isinstance(run, BaseRunManager) else run.parent_run_id
+    if run_id is None or not run.handlers:
+        return None
     found = attributes(verdict)
-    for handler in handlers:
+    for handler in run.handlers:
         kept = handler.run_map.get(str(run_id)) if isinstance(handler, BaseTracer) else None
         if kept is not None and isinstance(kept.extra, dict):
             kept.extra.setdefault("metadata", {}).update(found)
-    return {**found, "ragguard.dropped_ids": [passage.id for passage in verdict.dropped]}
+    # By its tags and metadata a handler tells whose run it is.
+    config = RunnableConfig(
+        callbacks=manager(run.handlers, parent_run_id=run_id),
+        tags=[*run.tags],
+        metadata={**run.metadata},
+    )
+    dropped = [passage.id for passage in verdict.dropped]
+    return {"data": {**found, "ragguard.dropped_ids": dropped}, "config": config}
