@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -26,8 +26,9 @@ from ragguard.cli.options import flag, option
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, printable_lines, write_json
 from ragguard.cli.proxy import proxy
 from ragguard.cli.record import audit, store, verdicts
+from ragguard.cli.review import review
 from ragguard.cli.scan import scan
-from ragguard.cli.services import review, worker
+from ragguard.cli.worker import worker
 from ragguard.errors import RagguardError
 
 _BAD_INPUT = 2
@@ -117,14 +118,12 @@ app = typer.Typer(
 
 @app.command("demo")
 def demo(
-    questions: Annotated[
-        int | None, option("How many questions to ask; if left out all, or 4 of a model.", min=1)
-    ] = None,
-    model: Annotated[
-        str | None, option("An exported model (smollm2), which then answers and attributes.")
-    ] = None,
-    seed: Annotated[int, option("Seed of the choice of questions.")] = 0,
-    as_json: options.AsJson = False,
+    questions: int | None = option(
+        "How many questions to ask; if left out all, or 4 of a model.", min=1
+    ),
+    model: str | None = option("An exported model (smollm2), which then answers and attributes."),
+    seed: int = option("Seed of the choice of questions.", default=0),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Poison a small fictional knowledge base, and watch the filter and the attribution work.
 
@@ -175,12 +174,10 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    debug: Annotated[
-        bool, flag("--debug", "Show the traceback of an error.", envvar="RAGGUARD_DEBUG")
-    ] = False,
-    version: Annotated[  # noqa: ARG001
-        bool, flag("--version", "Show the version and exit.", callback=_show_version, is_eager=True)
-    ] = False,
+    debug: bool = flag("--debug", "Show the traceback of an error.", envvar="RAGGUARD_DEBUG"),
+    version: bool = flag(  # noqa: ARG001
+        "--version", "Show the version and exit.", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     """Keep poisoned passages out of retrieval-augmented generation."""
     log_to_stderr(debug=debug)

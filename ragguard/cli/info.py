@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
 from ragguard._version import __version__
+from ragguard.audit import AuditStore
+from ragguard.audit.quarantine import HELD
 from ragguard.cli import options
 from ragguard.cli.output import OPERATIONAL, show_facts, write_json
+from ragguard.embedding import as_embedder
 from ragguard.errors import RagguardError
-
-if TYPE_CHECKING:
-    from ragguard.audit.records import AuditStore
 
 _DISTRIBUTION = "ragguard-middleware"
 _NO_PROXY = "none: "
@@ -28,8 +28,7 @@ _REQUIREMENT = re.compile(r"""^([\w.-]+)(?:.*\bextra\s*==\s*["']([\w.-]+)["'])?"
 
 
 def info(
-    store: Annotated[str | None, options.optional_store("An audit store to try.")] = None,
-    as_json: options.AsJson = False,
+    store: str | None = options.store("An audit store to try."), as_json: bool = options.AS_JSON
 ) -> None:
     """Show versions, installed extras, the embedder and proxy in use, and try the store.
 
@@ -40,8 +39,6 @@ def info(
 
     Exits with 3 if the store cannot be reached, or RAGGUARD_PROXY names no usable proxy.
     """
-    from ragguard.embedding import as_embedder
-
     needed = _needed()
     facts: dict[str, Any] = {
         "ragguard": __version__,
@@ -117,8 +114,6 @@ def _try_store(url: str) -> dict[str, Any]:
 
 
 def _entries(store: AuditStore) -> dict[str, int]:
-    from ragguard.audit.quarantine import HELD
-
     counts = store.quarantine_counts()
     quarantined = sum(counts.get(status, 0) for status in HELD)
     return {"quarantined": quarantined, "proposed": counts.get("proposed", 0)}

@@ -1,14 +1,18 @@
 """`ragguard verdicts`, `audit` and `store`: what is on record, whether it is whole, its tables."""
+# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
+from ragguard.audit.encoding import unescape
+from ragguard.audit.trail import KEY, Keys
+from ragguard.audit.verdicts import VerdictRecord, retold
 from ragguard.cli import options
 from ragguard.cli.options import option
 from ragguard.cli.output import (
@@ -21,9 +25,6 @@ from ragguard.cli.output import (
     write_json,
 )
 from ragguard.text import printable
-
-if TYPE_CHECKING:
-    from ragguard.audit.verdicts import VerdictRecord
 
 _SENTENCE = 400  # characters
 _DETAILS = 1_000  # characters; whoever writes to the store can write any
@@ -39,16 +40,12 @@ verdicts = typer.Typer(
 
 @verdicts.command("list")
 def list_verdicts(
-    store: options.Store,
-    limit: Annotated[int, option("At most this many.", min=1)] = 20,
-    before: Annotated[
-        datetime | None, option("Only those that were recorded before then (UTC).")
-    ] = None,
-    passage: Annotated[
-        str | None, option("Only those that did not simply keep this passage.")
-    ] = None,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    limit: int = option("At most this many.", min=1, default=20),
+    before: datetime | None = option("Only those that were recorded before then (UTC)."),
+    passage: str | None = option("Only those that did not simply keep this passage."),
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """List the newest verdicts first (UTC)."""
     with options.opened_store(store, tenant=tenant) as opened:
@@ -73,10 +70,10 @@ def list_verdicts(
 
 @verdicts.command("show")
 def show_verdict(
-    verdict_id: Annotated[str, typer.Argument(metavar="ID")],
-    store: options.Store,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    verdict_id: str = typer.Argument(metavar="ID"),
+    store: str = options.STORE,
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Show one verdict: every passage that it did not simply keep, and why."""
     with options.opened_store(store, tenant=tenant) as opened:
@@ -114,17 +111,15 @@ def show_verdict(
 
 @verdicts.command("explain")
 def explain_verdict(
-    verdict_id: Annotated[str, typer.Argument(metavar="ID")],
-    store: options.Store,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    verdict_id: str = typer.Argument(metavar="ID"),
+    store: str = options.STORE,
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Tell one verdict in words: what was found, what became of each passage, and why.
 
     Where the guard recorded texts the sentences are shown that count most.
     """
-    from ragguard.audit.verdicts import retold
-
     with options.opened_store(store, tenant=tenant) as opened:
         record = opened.verdict(verdict_id)
     told = retold(record)
@@ -169,14 +164,12 @@ store = typer.Typer(
 
 @audit.command("list")
 def list_rows(
-    store: options.Store,
-    limit: Annotated[int, option("The newest so many.", min=1)] = 100,
-    tenant: options.EveryTenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    limit: int = option("The newest so many.", min=1, default=100),
+    tenant: str | None = options.EVERY_TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """List the newest rows of the trail, the newest first (UTC); they are not verified."""
-    from ragguard.audit.encoding import unescape
-
     with options.opened_store(store, tenant=tenant) as opened:
         rows = opened.newest_trail(limit)[::-1]
     if as_json:
@@ -194,21 +187,20 @@ def list_rows(
 
 @audit.command("verify")
 def verify(
-    store: options.Store,
-    head: Annotated[
-        list[str] | None, option("A head that was kept elsewhere; the trail must still reach it.")
-    ] = None,
-    unsigned: Annotated[
-        int, option("So many rows, from before there was a key, may have none.", min=0)
-    ] = 0,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    head: list[str] | None = option(
+        "A head that was kept elsewhere; the trail must still reach it."
+    ),
+    unsigned: int = option(
+        "So many rows, from before there was a key, may have none.", min=0, default=0
+    ),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Verify that no row of the trail was changed, and that the store is as the trail tells.
 
     The key comes from RAGGUARD_TRAIL_KEY, or from the file that RAGGUARD_TRAIL_KEY_FILE names.
     Exits with 1 if anything is wrong.
     """
-    from ragguard.audit.trail import KEY, Keys
     from ragguard.audit.trail_check import check
 
     keys = Keys.from_environment()
@@ -238,7 +230,7 @@ def verify(
 
 
 @store.command("upgrade")
-def upgrade(store: options.Store, as_json: options.AsJson = False) -> None:
+def upgrade(store: str = options.STORE, as_json: bool = options.AS_JSON) -> None:
     """Move the tables of an earlier release on to what this ragguard needs.
 
     Stop what writes to the store, and make a backup before. All of it is done, or nothing.

@@ -2,6 +2,7 @@
 
 The report for people is one HTML file, which loads nothing and shows texts of strangers as text.
 """
+# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
@@ -12,20 +13,21 @@ from html import escape
 from os import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Annotated, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import typer
 
+from ragguard.audit import QuarantineWatch
 from ragguard.cli import options
 from ragguard.cli.options import flag, option, share
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_apart
 from ragguard.jsonl import passage_from_json, raw_lines, read_lines
+from ragguard.passage import Passage
 from ragguard.text import encodable, printable
 
 if TYPE_CHECKING:
     from ragguard.admission import Admission
-    from ragguard.passage import Passage
 
 SHOWN = 600
 """Characters of a text that the report shows."""
@@ -42,24 +44,17 @@ ul { margin: 0; padding-left: 1.1rem } details { color: #555 }
 
 
 def scan(
-    source: Annotated[str, options.source("Passages as JSON lines; - is stdin.")] = "-",
-    alpha: Annotated[
-        float, share("Share of clean passages that may be refused, in (0, 1).", usual=0.001)
-    ] = 0.001,
-    base: Annotated[
-        Path | None, option("The knowledge base that they join: what --save-base wrote.")
-    ] = None,
-    save_base: Annotated[Path | None, option("Write here what is usual in these passages.")] = None,
-    html: Annotated[Path | None, option("Write a report for people here.")] = None,
-    store: Annotated[
-        str | None,
-        options.optional_store("Audit store: what is refused is proposed to a person there."),
-    ] = None,
-    tenant: options.Tenant = None,
-    fail_on_refused: Annotated[
-        bool, flag("--fail-on-refused", "Exit with 1 if any passage is refused.")
-    ] = False,
-    as_json: options.AsJson = False,
+    source: str = options.source("Passages as JSON lines; - is stdin."),
+    alpha: float = share("Share of clean passages that may be refused, in (0, 1).", default=0.001),
+    base: Path | None = option("The knowledge base that they join: what --save-base wrote."),
+    save_base: Path | None = option("Write here what is usual in these passages."),
+    html: Path | None = option("Write a report for people here."),
+    store: str | None = options.store(
+        "Audit store: what is refused is proposed to a person there."
+    ),
+    tenant: str | None = options.TENANT,
+    fail_on_refused: bool = flag("--fail-on-refused", "Exit with 1 if any passage is refused."),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Judge passages before they are searchable: admitted, for review, or refused.
 
@@ -69,7 +64,6 @@ def scan(
     that was scanned before; without, with each other.
     """
     from ragguard.admission import Scan, as_base, propose
-    from ragguard.audit import QuarantineWatch
 
     require_apart({"--save-base": save_base, "--html": html}, source, store, base=base)
     with ExitStack() as opened:
@@ -160,10 +154,7 @@ def _show(
 
 
 def write_report(
-    file: IO[str],
-    title: str,
-    counts: Mapping[str, int],
-    found: Iterable[tuple[Admission, Passage]],
+    file: IO[str], title: str, counts: Mapping[str, int], found: Iterable[tuple[Admission, Passage]]
 ) -> None:
     """Write the report of `counts` by status, and of the passages that are worth a look."""
     told = ", ".join(f"{count:,} {status}" for status, count in counts.items())
