@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, get_args
@@ -48,12 +49,10 @@ class Case:
 
 def _case_of(store: AuditStore, entries: list[QuarantineEntry]) -> Case:
     event_id = entries[0].event_id
-    if event_id is None:
-        return Case(entries, None)
-    try:
-        return Case(entries, event_id, store.event(event_id), store.attribution(event_id))
-    except EventNotFoundError:
-        return Case(entries, event_id)
+    if event_id is not None:
+        with suppress(EventNotFoundError):
+            return Case(entries, event_id, store.event(event_id), store.attribution(event_id))
+    return Case(entries, event_id)
 
 
 def proposals(visit: Visit) -> dict[str, Any]:
