@@ -144,11 +144,7 @@ class _Site:
         return Visit(store, person, asked, form or {}, self._settings, others)
 
     async def page(self, path: str, request: Request, person: Person) -> Response:
-        visit = self._visit(request, person)
-        name, (title, page) = path.strip("/") or "proposals", _PAGES[path]
-        return await run_in_threadpool(
-            lambda: self._shown(request, visit, name, title=title, **page(visit))
-        )
+        return await run_in_threadpool(self._shown, path, self._visit(request, person))
 
     async def text(self, request: Request, person: Person) -> Response:
         visit = self._visit(request, person)
@@ -206,14 +202,15 @@ class _Site:
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
 
-    def _shown(self, request: Request, visit: Visit, name: str, **shows: Any) -> Response:
-        person, tenant = visit.person, visit.store.tenant
+    def _shown(self, path: str, visit: Visit) -> Response:
+        (title, page), person, tenant = _PAGES[path], visit.person, visit.store.tenant
         body = rendered(
-            f"{name}.html",
-            **shows,
-            menu={path: called for path, (called, _) in _MENU.items()},
-            path=request.url.path,
-            here=address_of(request.url.path, **visit.here),
+            f"{path.strip('/') or 'proposals'}.html",
+            **page(visit),
+            title=title,
+            menu={address: called for address, (called, _) in _MENU.items()},
+            path=path,
+            here=address_of(path, **visit.here),
             link=partial(address_of, tenant=tenant),
             tenant=tenant,
             tenants=visit.others,
