@@ -7,7 +7,6 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,27 +77,24 @@ def _exit_if_misused(error: Exception) -> None:
     raise typer.Exit(_BAD_INPUT) from None
 
 
-def _in_words(error: Exception) -> str:
-    if not isinstance(error, OSError) or error.strerror is None or isinstance(error, RagguardError):
-        return str(error)
-    # Python's own text has a number in front, and the path once more where it is told already.
-    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    return f"{where}{error.strerror}"
-
-
 def _reported(error: Exception, *, debug: bool) -> int:
     if isinstance(error, OSError) and error.errno == errno.EPIPE:
         # Or the interpreter would fail once more when it flushes stdout on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _OUTPUT_CLOSED
-    known = isinstance(error, (RagguardError, OSError))
+    ours, words = isinstance(error, RagguardError), str(error)
+    known = ours or isinstance(error, OSError)
     if debug or not known:
         typer.echo(printable_lines("".join(traceback.format_exception(error))), err=True)
-    defect = "this is a defect of ragguard; please report it with the lines above"
-    complain(_in_words(error) if known else defect)
+    if not known:
+        words = "this is a defect of ragguard; please report it with the lines above"
+    elif isinstance(error, OSError) and error.strerror is not None and not ours:
+        # Python's own text has a number in front, and the path once more where it is told already.
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        words = f"{where}{error.strerror}"
+    complain(words)
     # What the caller can mend is a wrong value, or the name of something that is not there.
-    mendable = isinstance(error, RagguardError) and isinstance(error, (ValueError, LookupError))
-    return _BAD_INPUT if mendable else OPERATIONAL
+    return _BAD_INPUT if ours and isinstance(error, (ValueError, LookupError)) else OPERATIONAL
 
 
 app = typer.Typer(
@@ -155,12 +151,11 @@ def demo(
         raise typer.Exit(OPERATIONAL)
 
 
-_COMMANDS: tuple[Callable[..., None], ...] = (
+app.command("filter")(filter_traffic)
+for command in (
     *(explain, scan, calibrate, drift, attribute, report),
     *(allow, protect, disallow, allowed, review, worker, info),
-)
-app.command("filter")(filter_traffic)
-for command in _COMMANDS:
+):
     app.command()(command)
 for group in (events, quarantine, verdicts, audit, proxy, store):
     app.add_typer(group)

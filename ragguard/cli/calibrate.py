@@ -127,22 +127,16 @@ def drift(
     elif not found.queries:
         typer.echo("no query is recorded that can be compared with the calibration")
     else:
+        expected, say = alpha * found.queries, "no drift: the calibration covers this traffic"
+        if found.drifted:
+            say = "drift: an attack, or traffic that the calibration does not cover; look at what "
+            say += "was flagged, and calibrate anew if it is clean"
+        elif expected < 1.0:
+            say = f"too few to tell: of less than {1.0 / alpha:.0f} queries none is expected above "
+            say += "it; filter more traffic on this store first"
         typer.echo(
             f"{found.above} of the newest {found.queries} queries score above the calibrated "
-            f"quantile, {alpha:g} allows about {alpha * found.queries:.1f} (p={found.p_value:.2g})"
+            f"quantile, {alpha:g} allows about {expected:.1f} (p={found.p_value:.2g})\n{say}"
         )
-        if found.drifted:
-            say = (
-                "drift: an attack, or traffic that the calibration does not cover; look at what "
-                "was flagged, and calibrate anew if it is clean"
-            )
-        elif alpha * found.queries < 1.0:
-            say = (
-                f"too few to tell: of less than {1.0 / alpha:.0f} queries none is expected above "
-                "it; filter more traffic on this store first"
-            )
-        else:
-            say = "no drift: the calibration covers this traffic"
-        typer.echo(say)
     if found.drifted:
         raise typer.Exit(FINDING)

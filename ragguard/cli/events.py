@@ -114,7 +114,7 @@ def _show(attribution: Attribution) -> None:
     show_facts(
         ("query", attribution.query),
         ("response", attribution.response),
-        *([("traced", traced)] if isinstance(traced, str) else []),
+        ("traced", traced if isinstance(traced, str) else None),
         ("cause", f"{attribution.cause}: {attribution.reason}"),
         ("method", f"{attribution.method}, {attribution.scope_size} passages in scope"),
     )
@@ -153,11 +153,8 @@ def report(
     options.require_not_blank(("--query", query), ("--response", response))
     seen = [] if passages is None else read_passages(passages)
     with options.opened_store(store, access="make", tenant=tenant) as opened:
-        event = as_event(
-            *(query, response, seen, reporter),
-            quarantine_version=opened.quarantine_version(),
-            tenant=opened.tenant,
-        )
+        version, whose = opened.quarantine_version(), opened.tenant
+        event = as_event(query, response, seen, reporter, quarantine_version=version, tenant=whose)
         opened.add_event(event)
     if as_json:
         write_json(_event_to_dict(event))
@@ -179,14 +176,11 @@ def list_events(
     if as_json:
         write_json([{**_event_to_dict(e), "cause": why, "effect": did} for e, why, did in found])
         return
-    rows = [
-        (
-            *(e.id, minute(e.created_at), str(e.reports), e.status, why or ""),
-            ", ".join(f"{count} {status}" for status, count in did.items()),
-            *(e.reporter or "", e.query),
-        )
-        for e, why, did in found
-    ]
+    rows = []
+    for e, why, did in found:
+        effect = ", ".join(f"{count} {status}" for status, count in did.items())
+        what = (e.id, minute(e.created_at), str(e.reports), e.status, why or "")
+        rows.append([*what, effect, e.reporter or "", e.query])
     columns = ("id", "reported", "times", "status", "cause", "effect", "reporter", "query")
     show_table(columns, rows, wrapped=["effect", "query"])
 
@@ -221,7 +215,8 @@ def show_event(
     show_facts(
         ("event", f"{event.id}, reported {minute(event.created_at)} UTC{who}"),
         ("status", f"{event.status}, {attempts}; {times}"),
-        *((name, text) for name, text in (("left out", event.cut), ("error", event.error)) if text),
+        ("left out", event.cut or None),
+        ("error", event.error or None),
     )
     if attribution is not None:
         if event.status != "done":
@@ -282,20 +277,15 @@ def show_whom_to_look_at(event: Event, found: Attribution, store: str) -> None:
         typer.echo(f"\nThe generator saw {also}")
         show_facts(*((_key(one.text), f"{one.id}: {excerpt(one.text, 100)}") for one in seen))
     if first or seen:
-        last = (seen or first)[0]
-        command = f"{_adding(event, store)} {_key(last.text)}"
-        typer.echo(f"What is an attack goes into quarantine by: {command}")
+        words = ["ragguard", "quarantine", "add", "--store", _without_password(store)]
+        whose = ["--tenant", event.tenant] if event.tenant else []
+        words += [*whose, "--event", printable(event.id), "--why", "REASON"]
+        words.append(_key((seen or first)[0].text))
+        typer.echo(f"What is an attack goes into quarantine by: {shlex.join(words)}")
 
 
 def _key(text: str) -> str:
     return content_key(text)[:SHOWN_KEY]
-
-
-def _adding(event: Event, store: str) -> str:
-    words = ["ragguard", "quarantine", "add", "--store", _without_password(store)]
-    if event.tenant:
-        words += ["--tenant", event.tenant]
-    return shlex.join([*words, "--event", printable(event.id), "--why", "REASON"])
 
 
 def _without_password(store: str) -> str:

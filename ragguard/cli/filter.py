@@ -21,7 +21,7 @@ from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_j
 from ragguard.cli.traffic import opened_output, opened_traffic, read_traffic, require_apart
 from ragguard.embedding import as_embedder
 from ragguard.errors import InvalidInputError
-from ragguard.inline.calibration_file import gate_threshold, load_calibration
+from ragguard.inline.calibration_file import as_calibration, gate_threshold
 from ragguard.inline.tokens import tokenize_query
 from ragguard.text import printable
 from ragguard.verdict import Verdict
@@ -175,7 +175,7 @@ def explain(
             held.add_quarantine(opened.quarantine())
             for allowance in opened.allowances():
                 held.allow(allowance)
-    measure = None if calibration is None else load_calibration(calibration)
+    measure = as_calibration(calibration)
     with ragguard.Guard(
         alpha=alpha,
         mark_alpha=mark_alpha,

@@ -69,15 +69,11 @@ def _needed() -> dict[str, dict[str, str | None]]:
             package, extra = _REQUIREMENT.search(line).groups()  # type: ignore[union-attr]
             # An extra that only refers to other extras says nothing of its own.
             if package != _DISTRIBUTION:
-                needed.setdefault(extra or "", {})[package] = _version(package)
+                versions = needed.setdefault(extra or "", {})
+                versions[package] = None
+                with suppress(metadata.PackageNotFoundError):
+                    versions[package] = metadata.version(package)
     return needed
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _proxy() -> str:
@@ -145,15 +141,11 @@ def _told(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "guards", f"{heard} recorded a verdict here"
         if store["tenants"]:
             yield "default", _said(store["default_tenant"])
-            yield from (("tenant", text) for text in _of_tenants(store["tenants"]))
-
-
-def _of_tenants(tenants: dict[str, dict[str, int]]) -> list[str]:
-    """Return a line for each tenant, those with most proposals first, for the first of them."""
-    first = sorted(tenants, key=lambda name: -tenants[name]["proposed"])[:_SHOWN_TENANTS]
-    told = [f"{name}: {_said(tenants[name])}" for name in first]
-    more = len(tenants) - len(first)
-    return [*told, f"and {more} more; --json shows all"] if more else told
+        tenants = sorted(store["tenants"].items(), key=lambda pair: -pair[1]["proposed"])
+        for name, entries in tenants[:_SHOWN_TENANTS]:
+            yield "tenant", f"{name}: {_said(entries)}"
+        if len(tenants) > _SHOWN_TENANTS:
+            yield "tenant", f"and {len(tenants) - _SHOWN_TENANTS} more; --json shows all"
 
 
 def _said(entries: dict[str, int]) -> str:

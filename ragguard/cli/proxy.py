@@ -125,9 +125,8 @@ def verify(
     parity = verify_proxy(folder, model=model)
     measured = None if parity is None else asdict(parity)
     if as_json:
-        write_json(
-            {"folder": str(folder), "files": Manifest.read(folder).files, "parity": measured}
-        )
+        files = Manifest.read(folder).files
+        write_json({"folder": str(folder), "files": files, "parity": measured})
     else:
         compared = f", it scores as the original ({_parity(measured)})" if measured else ""
         typer.echo(f"{folder}: the files are those that were exported, the graph runs{compared}")
@@ -151,12 +150,12 @@ def info(
     used = default_folder()
     kind = "OnnxProxy" if os.environ.get(VARIABLE) else "MixedProxy"
     shown = folder or used
-    manifest = None if shown is None else Manifest.read(shown)
-    providers: list[str] = []
+    manifest, size, providers = None, 0, list[str]()
+    if shown is not None:
+        manifest = Manifest.read(shown)
+        size = sum((shown / name).stat().st_size for name in manifest.files)
     with suppress(ImportError):
         providers = list(load_runtime().get_available_providers())
-    files = () if shown is None or manifest is None else [shown / name for name in manifest.files]
-    size = sum(file.stat().st_size for file in files)
     facts: dict[str, Any] = {
         "default": "LexicalProxy" if used is None else kind,
         "default_folder": None if used is None else str(used),

@@ -53,17 +53,13 @@ def list_verdicts(
     if as_json:
         write_json([_to_dict(record) for record in found])
         return
-    rows = [
-        (
-            record.id,
-            minute(record.recorded_at),
-            f"{record.dropped} of {record.size}",
-            f"{record.p_value:.2g}",
-            record.query or record.question,
-            _why(record),
-        )
-        for record in found
-    ]
+    rows = []
+    for record in found:
+        when, dropped = minute(record.recorded_at), f"{record.dropped} of {record.size}"
+        p, asked = f"{record.p_value:.2g}", record.query or record.question
+        reasons = list(dict.fromkeys(one.reason for one in record.passages))[:2]
+        why = "; ".join([*reasons, *([record.error] if record.error else [])])
+        rows.append([record.id, when, dropped, p, asked, why])
     columns = ("id", "recorded", "dropped", "p", "question", "why")
     show_table(columns, rows, wrapped=["question", "why"])
 
@@ -86,23 +82,15 @@ def show_verdict(
         ("verdict", f"{record.id}, {minute(record.recorded_at)} UTC, {record.mode} mode"),
         ("question", record.query or f"not recorded; its hash is {record.question}"),
         ("found", f"{found}, p = {record.p_value:.4g}; {record.kept} of {record.size} kept"),
-        *((("error", record.error),) if record.error else ()),
+        ("error", record.error or None),
         ("judged by", f"ragguard {record.version}, scorer {record.scorer}"),
         ("calibrated", record.calibration),
     )
-    rows = [
-        (
-            one.passage_id,
-            one.key[:SHOWN_KEY],
-            one.outcome,
-            one.signal,
-            f"{one.strength:.2f}",
-            f"{one.suspicion:.2f}",
-            one.reason,
-            excerpt(one.text, 100) if one.text else "",
-        )
-        for one in record.passages
-    ]
+    rows = []
+    for one in record.passages:
+        what = (one.passage_id, one.key[:SHOWN_KEY], one.outcome, one.signal)
+        strength, nats = f"{one.strength:.2f}", f"{one.suspicion:.2f}"
+        rows.append([*what, strength, nats, one.reason, excerpt(one.text or "", 100)])
     if rows:
         typer.echo("")
         columns = ("passage", "key", "what", "signal", "strength", "nats", "why", "text")
@@ -140,11 +128,6 @@ def explain_verdict(
     if any(one.text is None for one in record.passages):
         typer.echo("")
         show_facts(("texts", "not recorded; with Guard(record_texts=True) they would be shown"))
-
-
-def _why(record: VerdictRecord) -> str:
-    reasons = list(dict.fromkeys(one.reason for one in record.passages))
-    return "; ".join([*reasons[:2], *([record.error] if record.error else [])])
 
 
 def _to_dict(record: VerdictRecord) -> dict[str, Any]:
@@ -238,8 +221,8 @@ def upgrade(store: str = options.STORE, as_json: bool = options.AS_JSON) -> None
     from ragguard.audit.database import Database
     from ragguard.audit.schema import HEAD
 
-    opened = Database(store, access="keep", statement_s=_UPGRADE_S, any_schema=True)
-    with closing(opened) as database:
+    database = Database(store, access="keep", statement_s=_UPGRADE_S, any_schema=True)
+    with closing(database):
         before = database.upgrade()
     if as_json:
         write_json({"before": before, "schema": HEAD})

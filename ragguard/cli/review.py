@@ -73,9 +73,8 @@ def review(
     measure = as_calibration(calibration)
     if measure is not None:
         measure.require(alpha)
-    knowledge = None
-    if knowledge_base is not None:
-        knowledge = Knowledge(_opened_knowledge(knowledge_base), tenant or "")
+    base = None if knowledge_base is None else _opened_knowledge(knowledge_base)
+    knowledge = None if base is None else Knowledge(base, tenant or "")
     settings = Settings(alpha, measure, knowledge)
     owner = options.login_name()
     hosts = (*_LOOPBACK, host, *(served_as or ()))
@@ -115,9 +114,6 @@ def _opened_knowledge(given: str) -> Removable:
     """Return a file of passages, or what MODULE:NAME is, which may be a function that returns it.
 
     Modules are looked for in the current folder as well.
-
-    Raises:
-        InvalidInputError: There is no such file or name, it fails, or it is no knowledge base.
     """
     from ragguard.knowledge.json_lines import JsonLinesFile
     from ragguard.repair import as_removable
