@@ -23,9 +23,7 @@ from ragguard.text import printable
 
 def calibrate(
     source: str = options.source("Clean traffic as JSON lines; - is stdin."),
-    output: Path = options.output(
-        "Where to write the calibration.", default=Path("calibration.json")
-    ),
+    output: Path = options.output("Where to write the calibration.", Path("calibration.json")),
     alpha: float = share("The share of clean queries that it has to serve: 1/ALPHA - 1 lines."),
     k: int | None = options.K,
     from_store: str | None = option(

@@ -35,7 +35,7 @@ _MAX_MS = option("Milliseconds of processor time that a query may take.", min=1,
 
 def filter_traffic(
     source: str = options.source("JSON lines to read; - is stdin."),
-    output: Path | None = options.output("Write JSON lines here, not to stdout.", default=None),
+    output: Path | None = options.output("Write JSON lines here, not to stdout.", None),
     alpha: float = options.ALPHA,
     mark_alpha: float | None = options.MARK_ALPHA,
     strategy: Literal["auto", "clustering", "concentration"] = options.STRATEGY,
@@ -143,7 +143,7 @@ def _show(query: str, verdict: Verdict) -> None:
 def explain(
     source: str = options.source("JSON lines as for `filter`; - is stdin."),
     line: int = option("Which of the queries to explain.", min=1, default=1),
-    output: Path = options.output("The picture: .svg or .png.", default=Path("explain.svg")),
+    output: Path = options.output("The picture: .svg or .png.", Path("explain.svg")),
     alpha: float = options.ALPHA,
     mark_alpha: float | None = options.MARK_ALPHA,
     strategy: Literal["auto", "clustering", "concentration"] = options.STRATEGY,

@@ -41,7 +41,7 @@ def export(
         help="A causal language model: a folder as transformers saves it, a .gguf file, "
         "package:NAME for that of an installed package, or a name of the Hugging Face hub."
     ),
-    output: Path = options.output("A new folder for the proxy.", default=...),
+    output: Path = options.output("A new folder for the proxy.", ...),
     precision: _Precision = _PRECISION,
     max_length: int = _LENGTH,
     generator: bool = flag("--generator", "Write a second graph, which answers prompts."),
@@ -150,10 +150,11 @@ def info(
     used = default_folder()
     kind = "OnnxProxy" if os.environ.get(VARIABLE) else "MixedProxy"
     shown = folder or used
-    manifest, size, providers = None, 0, list[str]()
+    manifest, size = None, 0
     if shown is not None:
         manifest = Manifest.read(shown)
         size = sum((shown / name).stat().st_size for name in manifest.files)
+    providers: list[str] = []
     with suppress(ImportError):
         providers = list(load_runtime().get_available_providers())
     facts: dict[str, Any] = {

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import partial
 from html import escape
 from os import SEEK_END
 from pathlib import Path
@@ -70,8 +71,7 @@ def scan(
         known, kept, held = as_base(base), None, None
         if store is not None:
             kept = opened.enter_context(options.opened_store(store, access="make", tenant=tenant))
-            watch = QuarantineWatch(kept)
-            opened.callback(watch.close)
+            watch = opened.enter_context(closing(QuarantineWatch(kept)))
             watch.refresh()
             held = watch.held()
         name = "<stdin>" if source == "-" else source
@@ -84,21 +84,20 @@ def scan(
             for line in read_with_bar(stream, name, total=size)
         )
         found = judge.judged(known, alpha=alpha)
+        judged = partial(_judged, stream, name, found)
         counts = Counter({"admitted": 0, "review": 0, "refused": 0})
         counts.update(one.status for one in found)
         if save_base is not None:
             judge.usual(found).save(save_base)
         if kept is not None:
             new = propose(
-                kept,
-                list(_judged(stream, name, found, "refused")),
-                lambda: (one.text for _, one in _judged(stream, name, found, "admitted")),
+                kept, list(judged("refused")), lambda: (one.text for _, one in judged("admitted"))
             )
             complain(f"new proposals: {new}; decide with: ragguard quarantine confirm, reject")
         if html is not None:
             with opened_output(html) as file:
-                write_report(file, name, counts, _judged(stream, name, found, *_WORTH_A_LOOK))
-        _show(counts, _judged(stream, name, found, *_WORTH_A_LOOK), as_json=as_json)
+                write_report(file, name, counts, judged(*_WORTH_A_LOOK))
+        _show(counts, judged(*_WORTH_A_LOOK), as_json=as_json)
     if fail_on_refused and counts["refused"]:
         raise typer.Exit(FINDING)
 
