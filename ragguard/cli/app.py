@@ -7,9 +7,8 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -26,8 +25,9 @@ from ragguard.cli.options import flag, option
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, printable_lines, write_json
 from ragguard.cli.proxy import proxy
 from ragguard.cli.record import audit, store, verdicts
+from ragguard.cli.review import review
 from ragguard.cli.scan import scan
-from ragguard.cli.services import review, worker
+from ragguard.cli.worker import worker
 from ragguard.errors import RagguardError
 
 _BAD_INPUT = 2
@@ -77,27 +77,24 @@ def _exit_if_misused(error: Exception) -> None:
     raise typer.Exit(_BAD_INPUT) from None
 
 
-def _in_words(error: Exception) -> str:
-    if not isinstance(error, OSError) or error.strerror is None or isinstance(error, RagguardError):
-        return str(error)
-    # Python's own text has a number in front, and the path once more where it is told already.
-    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    return f"{where}{error.strerror}"
-
-
 def _reported(error: Exception, *, debug: bool) -> int:
     if isinstance(error, OSError) and error.errno == errno.EPIPE:
         # Or the interpreter would fail once more when it flushes stdout on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _OUTPUT_CLOSED
-    known = isinstance(error, (RagguardError, OSError))
+    ours, words = isinstance(error, RagguardError), str(error)
+    known = ours or isinstance(error, OSError)
     if debug or not known:
         typer.echo(printable_lines("".join(traceback.format_exception(error))), err=True)
-    defect = "this is a defect of ragguard; please report it with the lines above"
-    complain(_in_words(error) if known else defect)
+    if not known:
+        words = "this is a defect of ragguard; please report it with the lines above"
+    elif isinstance(error, OSError) and error.strerror is not None and not ours:
+        # Python's own text has a number in front, and the path once more where it is told already.
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        words = f"{where}{error.strerror}"
+    complain(words)
     # What the caller can mend is a wrong value, or the name of something that is not there.
-    mendable = isinstance(error, RagguardError) and isinstance(error, (ValueError, LookupError))
-    return _BAD_INPUT if mendable else OPERATIONAL
+    return _BAD_INPUT if ours and isinstance(error, (ValueError, LookupError)) else OPERATIONAL
 
 
 app = typer.Typer(
@@ -117,14 +114,12 @@ app = typer.Typer(
 
 @app.command("demo")
 def demo(
-    questions: Annotated[
-        int | None, option("How many questions to ask; if left out all, or 4 of a model.", min=1)
-    ] = None,
-    model: Annotated[
-        str | None, option("An exported model (smollm2), which then answers and attributes.")
-    ] = None,
-    seed: Annotated[int, option("Seed of the choice of questions.")] = 0,
-    as_json: options.AsJson = False,
+    questions: int | None = option(
+        "How many questions to ask; if left out all, or 4 of a model.", min=1
+    ),
+    model: str | None = option("An exported model (smollm2), which then answers and attributes."),
+    seed: int = option("Seed of the choice of questions.", default=0),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Poison a small fictional knowledge base, and watch the filter and the attribution work.
 
@@ -156,12 +151,11 @@ def demo(
         raise typer.Exit(OPERATIONAL)
 
 
-_COMMANDS: tuple[Callable[..., None], ...] = (
+app.command("filter")(filter_traffic)
+for command in (
     *(explain, scan, calibrate, drift, attribute, report),
     *(allow, protect, disallow, allowed, review, worker, info),
-)
-app.command("filter")(filter_traffic)
-for command in _COMMANDS:
+):
     app.command()(command)
 for group in (events, quarantine, verdicts, audit, proxy, store):
     app.add_typer(group)
@@ -175,12 +169,10 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    debug: Annotated[
-        bool, flag("--debug", "Show the traceback of an error.", envvar="RAGGUARD_DEBUG")
-    ] = False,
-    version: Annotated[  # noqa: ARG001
-        bool, flag("--version", "Show the version and exit.", callback=_show_version, is_eager=True)
-    ] = False,
+    debug: bool = flag("--debug", "Show the traceback of an error.", envvar="RAGGUARD_DEBUG"),
+    version: bool = flag(  # noqa: ARG001
+        "--version", "Show the version and exit.", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     """Keep poisoned passages out of retrieval-augmented generation."""
     log_to_stderr(debug=debug)

@@ -1,61 +1,50 @@
 """`ragguard calibrate` and `drift`: what clean traffic looks like, and whether it still does."""
+# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+import ragguard
 from ragguard.cli import options
 from ragguard.cli.options import flag, option, share
 from ragguard.cli.output import FINDING, write_json
 from ragguard.cli.traffic import opened_traffic, read_traffic, require_apart
 from ragguard.errors import InvalidInputError
+from ragguard.inline.calibration_file import as_calibration, promise
+from ragguard.inline.drift import drift as compare
+from ragguard.score_records import recent_p_values
 from ragguard.text import printable
 
 
 def calibrate(
-    source: Annotated[str, options.source("Clean traffic as JSON lines; - is stdin.")] = "-",
-    output: Annotated[Path, options.output("Where to write the calibration.")] = Path(
-        "calibration.json"
+    source: str = options.source("Clean traffic as JSON lines; - is stdin."),
+    output: Path = options.output("Where to write the calibration.", Path("calibration.json")),
+    alpha: float = share("The share of clean queries that it has to serve: 1/ALPHA - 1 lines."),
+    k: int | None = options.K,
+    from_store: str | None = option(
+        "Learn from what guards on this audit store scored, not from FILE.", metavar="URL"
     ),
-    alpha: Annotated[
-        float, share("The share of clean queries that it has to serve: 1/ALPHA - 1 lines.")
-    ] = 0.01,
-    k: options.K = None,
-    from_store: Annotated[
-        str | None,
-        option("Learn from what guards on this audit store scored, not from FILE.", metavar="URL"),
-    ] = None,
-    newest: Annotated[
-        int | None,
-        option(
-            "Of the store, only the newest so many queries; 1000 are kept. Else a sample of all.",
-            min=1,
-        ),
-    ] = None,
-    clean_looking: Annotated[
-        bool, flag("--clean-looking", "Learn nothing above the threshold in force: it cannot rise.")
-    ] = False,
-    in_force: Annotated[
-        Path | None,
-        option(
-            "The calibration that this one will replace. Else the shipped one.",
-            "--calibration",
-            metavar="FILE",
-        ),
-    ] = None,
-    force: Annotated[
-        bool, flag("--force", "Write it although it looks as if attacks were in it.")
-    ] = False,
-    trail: Annotated[
-        str | None,
-        option("With FILE: tell of it in this audit store's trail.", "--store", metavar="URL"),
-    ] = None,
-    as_json: options.AsJson = False,
+    newest: int | None = option(
+        "Of the store, only the newest so many queries; 1000 are kept. Else a sample of all.", min=1
+    ),
+    clean_looking: bool = flag(
+        "--clean-looking", "Learn nothing above the threshold in force: it cannot rise."
+    ),
+    in_force: Path | None = option(
+        "The calibration that this one will replace. Else the shipped one.",
+        "--calibration",
+        metavar="FILE",
+    ),
+    force: bool = flag("--force", "Write it although it looks as if attacks were in it."),
+    trail: str | None = option(
+        "With FILE: tell of it in this audit store's trail.", "--store", metavar="URL"
+    ),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Learn from trusted clean traffic, and write a file for `filter --calibration`.
 
@@ -65,9 +54,6 @@ def calibrate(
     fires too often, a threshold that rises by more than 1 nat, or one above which more than 10 % of
     the shipped reference attacks would be missed.
     """
-    from ragguard import Guard
-    from ragguard.inline.calibration_file import promise
-
     if from_store is None and (newest is not None or clean_looking):
         raise InvalidInputError("--newest and --clean-looking need --from-store URL")
     if from_store is not None and (source != "-" or k is not None or trail is not None):
@@ -81,7 +67,7 @@ def calibrate(
     with (
         opened_traffic(source) if from_store is None else nullcontext() as stream,
         nullcontext() if url is None else options.opened_store(url) as store,
-        Guard(alpha=alpha, store=store, calibration=in_force) as guard,
+        ragguard.Guard(alpha=alpha, store=store, calibration=in_force) as guard,
     ):
         if stream is not None:
             traffic = read_traffic(stream, source, progress=True)
@@ -117,10 +103,10 @@ def calibrate(
 
 
 def drift(
-    store: options.Store,
-    calibration: options.Calibration = None,
-    alpha: options.Alpha = 0.01,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    calibration: Path | None = options.CALIBRATION,
+    alpha: float = options.ALPHA,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Compare the newest queries of a store with the calibration, and exit with 1 on drift.
 
@@ -128,10 +114,6 @@ def drift(
     asks how probable so many are if nothing has changed. Too many mean an attack, or traffic that
     the calibration does not cover: look at what was flagged, and calibrate anew if it is clean.
     """
-    from ragguard.inline.calibration_file import as_calibration
-    from ragguard.inline.drift import drift as compare
-    from ragguard.score_records import recent_p_values
-
     measure = as_calibration(calibration)
     if measure is not None:
         measure.require(alpha)
@@ -143,22 +125,16 @@ def drift(
     elif not found.queries:
         typer.echo("no query is recorded that can be compared with the calibration")
     else:
+        expected, say = alpha * found.queries, "no drift: the calibration covers this traffic"
+        if found.drifted:
+            say = "drift: an attack, or traffic that the calibration does not cover; look at what "
+            say += "was flagged, and calibrate anew if it is clean"
+        elif expected < 1.0:
+            say = f"too few to tell: of less than {1.0 / alpha:.0f} queries none is expected above "
+            say += "it; filter more traffic on this store first"
         typer.echo(
             f"{found.above} of the newest {found.queries} queries score above the calibrated "
-            f"quantile, {alpha:g} allows about {alpha * found.queries:.1f} (p={found.p_value:.2g})"
+            f"quantile, {alpha:g} allows about {expected:.1f} (p={found.p_value:.2g})\n{say}"
         )
-        if found.drifted:
-            say = (
-                "drift: an attack, or traffic that the calibration does not cover; look at what "
-                "was flagged, and calibrate anew if it is clean"
-            )
-        elif alpha * found.queries < 1.0:
-            say = (
-                f"too few to tell: of less than {1.0 / alpha:.0f} queries none is expected above "
-                "it; filter more traffic on this store first"
-            )
-        else:
-            say = "no drift: the calibration covers this traffic"
-        typer.echo(say)
     if found.drifted:
         raise typer.Exit(FINDING)

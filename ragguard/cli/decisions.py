@@ -1,27 +1,25 @@
 """`ragguard quarantine`, `allow`, `protect`, `disallow` and `allowed`: what a person decides."""
+# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Literal
 
 import typer
 
+from ragguard.audit import QuarantineEntry, QuarantineStatus, by_hand
+from ragguard.audit.allow_list import Allowance, Effect, is_key
+from ragguard.audit.decisions import Decisions
 from ragguard.cli import options
 from ragguard.cli.options import flag, option
 from ragguard.cli.output import SHOWN_KEY, complain, excerpt, minute, show_table, write_json
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_passages
-
-if TYPE_CHECKING:
-    from ragguard.audit import QuarantineEntry, QuarantineStatus
-    from ragguard.audit.allow_list import Allowance, Effect
-    from ragguard.audit.decisions import Decisions
-    from ragguard.passage import Passage
+from ragguard.passage import Passage
 
 quarantine = typer.Typer(
     name="quarantine",
@@ -29,28 +27,20 @@ quarantine = typer.Typer(
     help="List what is proposed or quarantined, and decide about it.",
 )
 
-EntriesArgument = Annotated[
-    list[str], typer.Argument(metavar="TARGET", help="A key, its beginning, or a passage id.")
-]
-TargetsArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="TARGET", help="A content key, or what `quarantine list` names."),
-]
-SourceOption = Annotated[bool, flag("--source", "The targets are names of sources.")]
-PassagesOption = Annotated[
-    Path | None, option("JSON lines of passages, instead of targets or beside them.")
-]
+_ENTRIES = typer.Argument(metavar="TARGET", help="A key, its beginning, or a passage id.")
+_NAMES = "A content key, or what `quarantine list` names."
+_TARGETS = typer.Argument(None, metavar="TARGET", help=_NAMES)
+_SOURCE = flag("--source", "The targets are names of sources.")
+_PASSAGES = option("JSON lines of passages, instead of targets or beside them.")
 
 
 @quarantine.command("list")
 def list_entries(
-    store: options.Store,
-    status: Annotated[
-        Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"] | None,
-        option("Only these."),
-    ] = None,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    status: Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"]
+    | None = option("Only these."),
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """List the newest entries first (UTC)."""
     with options.opened_store(store, tenant=tenant) as opened:
@@ -60,16 +50,16 @@ def list_entries(
 def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
     @quarantine.command(name, help=help)
     def decide(
-        targets: EntriesArgument,
-        store: options.Store,
-        why: options.Why = None,
-        actor: options.Actor = None,
-        tenant: options.Tenant = None,
-        as_json: options.AsJson = False,
+        targets: list[str] = _ENTRIES,
+        store: str = options.STORE,
+        why: str | None = options.WHY,
+        actor: str | None = options.ACTOR,
+        tenant: str | None = options.TENANT,
+        as_json: bool = options.AS_JSON,
     ) -> None:
         who = actor or options.login_name()
-        with _opened(store, tenant) as decisions:
-            changed = decisions.decide(*targets, status=status, actor=who, said=why)
+        with options.opened_store(store, tenant=tenant) as opened:
+            changed = Decisions(opened).decide(*targets, status=status, actor=who, said=why)
         _write_entries(changed, as_json=as_json)
 
 
@@ -92,21 +82,18 @@ _deciding(
 
 @quarantine.command("add")
 def add(
-    store: options.Store,
-    why: Annotated[str, option("The reason, for whoever looks at it later.")],
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TARGET", help="A passage of the event: its id, or content key."),
-    ] = None,
-    event: Annotated[str | None, option("The event that the targets are passages of.")] = None,
-    passages: PassagesOption = None,
-    actor: options.Actor = None,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    why: str = option("The reason, for whoever looks at it later.", default=...),
+    targets: list[str] | None = typer.Argument(
+        None, metavar="TARGET", help="A passage of the event: its id, or content key."
+    ),
+    event: str | None = option("The event that the targets are passages of."),
+    passages: Path | None = _PASSAGES,
+    actor: str | None = options.ACTOR,
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Put passages into quarantine by hand, accused or not, until they are released."""
-    from ragguard.audit import by_hand
-
     who, read = actor or options.login_name(), [] if passages is None else read_passages(passages)
     if not (targets or read) or (targets and event is None):
         raise InvalidInputError("name passages of an --event, or pass --passages FILE")
@@ -120,20 +107,19 @@ def add(
 
 @quarantine.command("undo")
 def undo(
-    store: options.Store,
-    event: Annotated[str | None, option("What this event accused.")] = None,
-    reporter: Annotated[str | None, option("What this reporter accused.")] = None,
-    since: Annotated[
-        datetime | None, option("What was accused or came into force since then (UTC).")
-    ] = None,
-    why: options.Why = None,
-    actor: options.Actor = None,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    event: str | None = option("What this event accused."),
+    reporter: str | None = option("What this reporter accused."),
+    since: datetime | None = option("What was accused or came into force since then (UTC)."),
+    why: str | None = options.WHY,
+    actor: str | None = options.ACTOR,
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Take back what attributions did: proposals, and entries that nobody has confirmed."""
     who = actor or options.login_name()
-    with _opened(store, tenant) as decisions:
+    with options.opened_store(store, tenant=tenant) as opened:
+        decisions = Decisions(opened)
         undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who, said=why)
         left = decisions.accused(event=event, reporter=reporter, since=since)
     if undone or as_json:
@@ -167,18 +153,19 @@ def _write_entries(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None
 
 def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
     def vouch(
-        store: options.Store,
-        why: Annotated[str, option("The reason, for whoever looks at it later.")],
-        targets: TargetsArgument = None,
-        source: SourceOption = False,
-        passages: PassagesOption = None,
-        until: Annotated[datetime | None, option("When it ends (UTC).")] = None,
-        actor: options.Actor = None,
-        tenant: options.Tenant = None,
-        as_json: options.AsJson = False,
+        store: str = options.STORE,
+        why: str = option("The reason, for whoever looks at it later.", default=...),
+        targets: list[str] | None = _TARGETS,
+        source: bool = _SOURCE,
+        passages: Path | None = _PASSAGES,
+        until: datetime | None = option("When it ends (UTC)."),
+        actor: str | None = options.ACTOR,
+        tenant: str | None = options.TENANT,
+        as_json: bool = options.AS_JSON,
     ) -> None:
         who, wanted = actor or options.login_name(), _named(targets, passages)
-        with _opened(store, tenant) as decisions:
+        with options.opened_store(store, tenant=tenant) as opened:
+            decisions = Decisions(opened)
             # All of them are looked up before the first is changed.
             found, put = [_found(decisions, one, source=source) for one in wanted], decisions.allow
             made = [put(name, why=why, effect=effect, until=until, actor=who) for name in found]
@@ -199,18 +186,19 @@ protect = _vouching(
 
 
 def disallow(
-    store: options.Store,
-    targets: TargetsArgument = None,
-    source: SourceOption = False,
-    passages: PassagesOption = None,
-    why: options.Why = None,
-    actor: options.Actor = None,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    targets: list[str] | None = _TARGETS,
+    source: bool = _SOURCE,
+    passages: Path | None = _PASSAGES,
+    why: str | None = options.WHY,
+    actor: str | None = options.ACTOR,
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Take back what was allowed, protected or released."""
     who, wanted = actor or options.login_name(), _named(targets, passages)
-    with _opened(store, tenant) as decisions:
+    with options.opened_store(store, tenant=tenant) as opened:
+        decisions = Decisions(opened)
         found = [
             (None if source else _allowed(decisions, one)) or _found(decisions, one, source=source)
             for one in wanted
@@ -221,19 +209,11 @@ def disallow(
 
 
 def allowed(
-    store: options.Store, tenant: options.Tenant = None, as_json: options.AsJson = False
+    store: str = options.STORE, tenant: str | None = options.TENANT, as_json: bool = options.AS_JSON
 ) -> None:
     """List what is allowed or protected now, the newest first (UTC)."""
-    with _opened(store, tenant) as decisions:
-        _write_allowances(decisions.allowed(), as_json=as_json)
-
-
-@contextmanager
-def _opened(store: str, tenant: str | None) -> Iterator[Decisions]:
-    from ragguard.audit.decisions import Decisions
-
     with options.opened_store(store, tenant=tenant) as opened:
-        yield Decisions(opened)
+        _write_allowances(Decisions(opened).allowed(), as_json=as_json)
 
 
 def _named(targets: Sequence[str] | None, passages: Path | None) -> list[str | Passage]:
@@ -246,9 +226,6 @@ def _named(targets: Sequence[str] | None, passages: Path | None) -> list[str | P
 
 
 def _found(decisions: Decisions, target: str | Passage, *, source: bool) -> str | Passage:
-    from ragguard.audit.allow_list import is_key
-    from ragguard.passage import Passage
-
     if isinstance(target, Passage) or source or is_key(target):
         return target
     return Passage(decisions.found(target)[0].text)

@@ -1,33 +1,36 @@
 """`ragguard attribute`, `report` and `events`: which passages a wrong response rests on."""
+# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
 from ragguard.arguments import require_whole
+from ragguard.attribution import Attribution
+from ragguard.audit import AuditStore, Event
+from ragguard.audit.by_hand import to_look_at, unranked
+from ragguard.background.attribute_event import EventAttributor
+from ragguard.background.reports import as_event
 from ragguard.cli import options
 from ragguard.cli.options import flag, option
 from ragguard.cli.output import (
     FINDING,
+    SHOWN_KEY,
     excerpt,
     minute,
     show_facts,
     show_table,
     write_json,
 )
-from ragguard.cli.whom_to_look_at import show_whom_to_look_at
-from ragguard.content import content_keys
+from ragguard.content import content_key, content_keys
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_json, read_passages, require_fields
 from ragguard.text import printable
-
-if TYPE_CHECKING:
-    from ragguard.attribution import Attribution
-    from ragguard.audit.records import AuditStore, Event
 
 events = typer.Typer(
     name="events",
@@ -45,26 +48,19 @@ _SCORES = (  # ES, SC, GC, RS
 
 
 def attribute(
-    knowledge_base: Annotated[
-        Path, option('JSON lines of {"id", "text"}: what is searched.', "--knowledge-base", "-b")
-    ],
-    event: Annotated[
-        Path | None, option('JSON file of {"query", "response"}, instead of the two options.')
-    ] = None,
-    query: Annotated[str | None, option("The user's question.")] = None,
-    response: Annotated[str | None, option("The response that is wrong.")] = None,
-    top_k: Annotated[int, option("How many passages the generator was given, K.")] = 5,
-    store: Annotated[
-        str | None,
-        options.optional_store(
-            "Audit store whose quarantine is left out of the search, as a worker does."
-        ),
-    ] = None,
-    tenant: options.Tenant = None,
-    fail_on_poisoning: Annotated[
-        bool, flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning.")
-    ] = False,
-    as_json: options.AsJson = False,
+    knowledge_base: Path = option(
+        'JSON lines of {"id", "text"}: what is searched.', "--knowledge-base", "-b", default=...
+    ),
+    event: Path | None = option('JSON file of {"query", "response"}, instead of the two options.'),
+    query: str | None = option("The user's question."),
+    response: str | None = option("The response that is wrong."),
+    top_k: int = option("How many passages the generator was given, K.", default=5),
+    store: str | None = options.store(
+        "Audit store whose quarantine is left out of the search, as a worker does."
+    ),
+    tenant: str | None = options.TENANT,
+    fail_on_poisoning: bool = flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning."),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Search a knowledge base for the passages responsible for a wrong response.
 
@@ -73,8 +69,6 @@ def attribute(
     generation influence (GC), both in nats per token, and the responsibility (RS).
     """
     from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
-    from ragguard.audit import Event
-    from ragguard.background.attribute_event import EventAttributor
     from ragguard.knowledge.memory import KnowledgeBase
 
     asked, answered = _question(event, query, response)
@@ -120,7 +114,7 @@ def _show(attribution: Attribution) -> None:
     show_facts(
         ("query", attribution.query),
         ("response", attribution.response),
-        *([("traced", traced)] if isinstance(traced, str) else []),
+        ("traced", traced if isinstance(traced, str) else None),
         ("cause", f"{attribution.cause}: {attribution.reason}"),
         ("method", f"{attribution.method}, {attribution.scope_size} passages in scope"),
     )
@@ -141,31 +135,26 @@ def _event_to_dict(event: Event) -> dict[str, Any]:
 
 
 def report(
-    store: options.Store,
-    query: Annotated[str, option("The user's question.")],
-    response: Annotated[str, option("The response that is wrong.")],
-    passages: Annotated[
-        Path | None, option("JSON lines of the passages that the generator saw, best first.")
-    ] = None,
-    reporter: Annotated[str | None, option("Who says that it is wrong.")] = None,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    query: str = option("The user's question.", default=...),
+    response: str = option("The response that is wrong.", default=...),
+    passages: Path | None = option(
+        "JSON lines of the passages that the generator saw, best first."
+    ),
+    reporter: str | None = option("Who says that it is wrong."),
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """File a wrong response for attribution, and print the event's id.
 
     A `ragguard worker` on the same store attributes it, or any process that holds a Guard on it.
     What a reporter reports again within the hour is counted, and has the same id.
     """
-    from ragguard.background.reports import as_event
-
     options.require_not_blank(("--query", query), ("--response", response))
     seen = [] if passages is None else read_passages(passages)
     with options.opened_store(store, access="make", tenant=tenant) as opened:
-        event = as_event(
-            *(query, response, seen, reporter),
-            quarantine_version=opened.quarantine_version(),
-            tenant=opened.tenant,
-        )
+        version, whose = opened.quarantine_version(), opened.tenant
+        event = as_event(query, response, seen, reporter, quarantine_version=version, tenant=whose)
         opened.add_event(event)
     if as_json:
         write_json(_event_to_dict(event))
@@ -175,13 +164,11 @@ def report(
 
 @events.command("list")
 def list_events(
-    store: options.Store,
-    status: Annotated[
-        Literal["pending", "running", "done", "failed"] | None, option("Only these.")
-    ] = None,
-    limit: Annotated[int, option("At most this many.", min=1)] = 100,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    status: Literal["pending", "running", "done", "failed"] | None = option("Only these."),
+    limit: int = option("At most this many.", min=1, default=100),
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """List the newest events first (UTC): their cause, and what became of the accused passages."""
     with options.opened_store(store, tenant=tenant) as opened:
@@ -189,14 +176,11 @@ def list_events(
     if as_json:
         write_json([{**_event_to_dict(e), "cause": why, "effect": did} for e, why, did in found])
         return
-    rows = [
-        (
-            *(e.id, minute(e.created_at), str(e.reports), e.status, why or ""),
-            ", ".join(f"{count} {status}" for status, count in did.items()),
-            *(e.reporter or "", e.query),
-        )
-        for e, why, did in found
-    ]
+    rows = []
+    for e, why, did in found:
+        effect = ", ".join(f"{count} {status}" for status, count in did.items())
+        what = (e.id, minute(e.created_at), str(e.reports), e.status, why or "")
+        rows.append([*what, effect, e.reporter or "", e.query])
     columns = ("id", "reported", "times", "status", "cause", "effect", "reporter", "query")
     show_table(columns, rows, wrapped=["effect", "query"])
 
@@ -213,10 +197,10 @@ def _outcome(store: AuditStore, event: Event) -> tuple[Event, str | None, Counte
 
 @events.command("show")
 def show_event(
-    event_id: Annotated[str, typer.Argument(metavar="ID")],
-    store: options.Store,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    event_id: str = typer.Argument(metavar="ID"),
+    store: str = options.STORE,
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Show one event, and its attribution when there is one."""
     with options.opened_store(store, tenant=tenant) as opened:
@@ -231,7 +215,8 @@ def show_event(
     show_facts(
         ("event", f"{event.id}, reported {minute(event.created_at)} UTC{who}"),
         ("status", f"{event.status}, {attempts}; {times}"),
-        *((name, text) for name, text in (("left out", event.cut), ("error", event.error)) if text),
+        ("left out", event.cut or None),
+        ("error", event.error or None),
     )
     if attribution is not None:
         if event.status != "done":
@@ -245,13 +230,13 @@ def show_event(
 
 @events.command("retry")
 def retry_events(
-    store: options.Store,
-    event_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Events that are done or failed.")
-    ] = None,
-    failed: Annotated[bool, flag("--failed", "All that failed.")] = False,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    event_ids: list[str] | None = typer.Argument(
+        None, metavar="ID", help="Events that are done or failed."
+    ),
+    failed: bool = flag("--failed", "All that failed."),
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Have events attributed again: they wait for a worker as if they were new.
 
@@ -276,3 +261,39 @@ def retry_events(
         typer.echo(f"{printable(event_id)} is left alone: it waits or is being attributed already")
     if failed:
         typer.echo(f"{len(again)} failed events will be tried again")
+
+
+def show_whom_to_look_at(event: Event, found: Attribution, store: str) -> None:
+    """Write who stands out where nobody is blamed, what else the generator saw, and what to do.
+
+    `store` is what the command was given; a password in it is not shown.
+    """
+    first, seen = to_look_at(event, found), unranked(event, found)
+    if first:
+        typer.echo("\nNobody is blamed. These stand out most; look at them first:")
+        show_facts(*((_key(one.text), excerpt(one.text, 100)) for one in first))
+    if seen:
+        also = "these as well; the search did not find them any more:" if found.scores else "these:"
+        typer.echo(f"\nThe generator saw {also}")
+        show_facts(*((_key(one.text), f"{one.id}: {excerpt(one.text, 100)}") for one in seen))
+    if first or seen:
+        words = ["ragguard", "quarantine", "add", "--store", _without_password(store)]
+        whose = ["--tenant", event.tenant] if event.tenant else []
+        words += [*whose, "--event", printable(event.id), "--why", "REASON"]
+        words.append(_key((seen or first)[0].text))
+        typer.echo(f"What is an attack goes into quarantine by: {shlex.join(words)}")
+
+
+def _key(text: str) -> str:
+    return content_key(text)[:SHOWN_KEY]
+
+
+def _without_password(store: str) -> str:
+    """Return a path or a URL as it was given, or dots for a URL that may hold a password."""
+    from sqlalchemy import make_url
+
+    if "://" in store:
+        url = make_url(store)
+        if url.password is not None or set(url.query) - {"host", "port"}:
+            return "..."
+    return printable(store)

@@ -1,4 +1,5 @@
 """`ragguard filter` and `explain`: judge retrieved passages, and draw one verdict."""
+# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
@@ -7,51 +8,49 @@ from collections import Counter
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
+import ragguard
 from ragguard.arguments import require_tenant
+from ragguard.audit import MemoryStore
 from ragguard.cli import options
 from ragguard.cli.options import flag, option
 from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_traffic, require_apart
+from ragguard.embedding import as_embedder
 from ragguard.errors import InvalidInputError
+from ragguard.inline.calibration_file import as_calibration, gate_threshold
+from ragguard.inline.tokens import tokenize_query
 from ragguard.text import printable
-
-if TYPE_CHECKING:
-    from ragguard.verdict import Verdict
+from ragguard.verdict import Verdict
 
 _EVIDENCE = (
     *("passage_id", "flagged", "marked", "decided", "signal", "strength", "reason", "signals"),
     "suspicion",
 )
-_MaxMs = Annotated[float, option("Milliseconds of processor time that a query may take.", min=1)]
+_MAX_MS = option("Milliseconds of processor time that a query may take.", min=1, default=50)
 
 
 def filter_traffic(
-    source: Annotated[str, options.source("JSON lines to read; - is stdin.")] = "-",
-    output: Annotated[Path | None, options.output("Write JSON lines here, not to stdout.")] = None,
-    alpha: options.Alpha = 0.01,
-    mark_alpha: options.MarkAlpha = None,
-    strategy: options.Strategy = "auto",
-    mode: Annotated[
-        Literal["filter", "monitor"], option("monitor judges everything and drops nothing.")
-    ] = "filter",
-    calibration: options.Calibration = None,
-    store: Annotated[
-        str | None,
-        options.optional_store(
-            "Audit store whose quarantine is dropped and whose counters are kept."
-        ),
-    ] = None,
-    tenant: options.Tenant = None,
-    k: options.K = None,
-    max_ms: _MaxMs = 50,
-    fail_on_attack: Annotated[
-        bool, flag("--fail-on-attack", "Exit with 1 if any query was attacked.")
-    ] = False,
-    as_json: options.AsJson = False,
+    source: str = options.source("JSON lines to read; - is stdin."),
+    output: Path | None = options.output("Write JSON lines here, not to stdout.", None),
+    alpha: float = options.ALPHA,
+    mark_alpha: float | None = options.MARK_ALPHA,
+    strategy: Literal["auto", "clustering", "concentration"] = options.STRATEGY,
+    mode: Literal["filter", "monitor"] = option(
+        "monitor judges everything and drops nothing.", default="filter"
+    ),
+    calibration: Path | None = options.CALIBRATION,
+    store: str | None = options.store(
+        "Audit store whose quarantine is dropped and whose counters are kept."
+    ),
+    tenant: str | None = options.TENANT,
+    k: int | None = options.K,
+    max_ms: float = _MAX_MS,
+    fail_on_attack: bool = flag("--fail-on-attack", "Exit with 1 if any query was attacked."),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Judge retrieved passages: JSON lines in, one verdict a line out.
 
@@ -62,8 +61,6 @@ def filter_traffic(
     the next line is read. On a terminal the verdicts are shown in words, unless --json is given.
     The totals go to stderr.
     """
-    from ragguard import Guard
-
     require_tenant(tenant)
     require_apart({"--output": output}, source, store, calibration=calibration)
     in_words = output is None and not as_json and sys.stdout.isatty()
@@ -71,7 +68,7 @@ def filter_traffic(
     with (
         opened_traffic(source) as stream,
         nullcontext() if output is None else opened_output(output) as out,
-        Guard(
+        ragguard.Guard(
             alpha=alpha,
             mark_alpha=mark_alpha,
             strategy=strategy,
@@ -144,33 +141,26 @@ def _show(query: str, verdict: Verdict) -> None:
 
 
 def explain(
-    source: Annotated[str, options.source("JSON lines as for `filter`; - is stdin.")] = "-",
-    line: Annotated[int, option("Which of the queries to explain.", min=1)] = 1,
-    output: Annotated[Path, options.output("The picture: .svg or .png.")] = Path("explain.svg"),
-    alpha: options.Alpha = 0.01,
-    mark_alpha: options.MarkAlpha = None,
-    strategy: options.Strategy = "auto",
-    calibration: options.Calibration = None,
-    store: Annotated[
-        str | None, options.optional_store("Audit store whose quarantine is dropped.")
-    ] = None,
-    tenant: options.Tenant = None,
-    k: options.K = None,
-    max_ms: _MaxMs = 50,
-    as_json: options.AsJson = False,
+    source: str = options.source("JSON lines as for `filter`; - is stdin."),
+    line: int = option("Which of the queries to explain.", min=1, default=1),
+    output: Path = options.output("The picture: .svg or .png.", Path("explain.svg")),
+    alpha: float = options.ALPHA,
+    mark_alpha: float | None = options.MARK_ALPHA,
+    strategy: Literal["auto", "clustering", "concentration"] = options.STRATEGY,
+    calibration: Path | None = options.CALIBRATION,
+    store: str | None = options.store("Audit store whose quarantine is dropped."),
+    tenant: str | None = options.TENANT,
+    k: int | None = options.K,
+    max_ms: float = _MAX_MS,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Draw one query's passages in similarity space: what is dropped or marked, and why.
 
     Takes the options of `filter`, and judges as `filter` does. Of many passages those dropped,
     those marked and the best are drawn, the others counted. Needs the extra `explain` (matplotlib).
     """
-    from ragguard import Guard
-    from ragguard.audit import MemoryStore
-    from ragguard.embedding import as_embedder
     from ragguard.explain import draw
     from ragguard.explain import explain as explained
-    from ragguard.inline.calibration_file import gate_threshold, load_calibration
-    from ragguard.inline.tokens import tokenize_query
 
     require_tenant(tenant)
     require_apart({"--output": output}, source, store, calibration=calibration)
@@ -185,8 +175,8 @@ def explain(
             held.add_quarantine(opened.quarantine())
             for allowance in opened.allowances():
                 held.allow(allowance)
-    measure = None if calibration is None else load_calibration(calibration)
-    with Guard(
+    measure = as_calibration(calibration)
+    with ragguard.Guard(
         alpha=alpha,
         mark_alpha=mark_alpha,
         strategy=strategy,

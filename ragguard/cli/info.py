@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
 from ragguard._version import __version__
+from ragguard.audit import AuditStore
+from ragguard.audit.quarantine import HELD
 from ragguard.cli import options
 from ragguard.cli.output import OPERATIONAL, show_facts, write_json
+from ragguard.embedding import as_embedder
 from ragguard.errors import RagguardError
-
-if TYPE_CHECKING:
-    from ragguard.audit.records import AuditStore
 
 _DISTRIBUTION = "ragguard-middleware"
 _NO_PROXY = "none: "
@@ -28,8 +28,7 @@ _REQUIREMENT = re.compile(r"""^([\w.-]+)(?:.*\bextra\s*==\s*["']([\w.-]+)["'])?"
 
 
 def info(
-    store: Annotated[str | None, options.optional_store("An audit store to try.")] = None,
-    as_json: options.AsJson = False,
+    store: str | None = options.store("An audit store to try."), as_json: bool = options.AS_JSON
 ) -> None:
     """Show versions, installed extras, the embedder and proxy in use, and try the store.
 
@@ -40,8 +39,6 @@ def info(
 
     Exits with 3 if the store cannot be reached, or RAGGUARD_PROXY names no usable proxy.
     """
-    from ragguard.embedding import as_embedder
-
     needed = _needed()
     facts: dict[str, Any] = {
         "ragguard": __version__,
@@ -72,15 +69,11 @@ def _needed() -> dict[str, dict[str, str | None]]:
             package, extra = _REQUIREMENT.search(line).groups()  # type: ignore[union-attr]
             # An extra that only refers to other extras says nothing of its own.
             if package != _DISTRIBUTION:
-                needed.setdefault(extra or "", {})[package] = _version(package)
+                versions = needed.setdefault(extra or "", {})
+                versions[package] = None
+                with suppress(metadata.PackageNotFoundError):
+                    versions[package] = metadata.version(package)
     return needed
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _proxy() -> str:
@@ -117,8 +110,6 @@ def _try_store(url: str) -> dict[str, Any]:
 
 
 def _entries(store: AuditStore) -> dict[str, int]:
-    from ragguard.audit.quarantine import HELD
-
     counts = store.quarantine_counts()
     quarantined = sum(counts.get(status, 0) for status in HELD)
     return {"quarantined": quarantined, "proposed": counts.get("proposed", 0)}
@@ -150,15 +141,11 @@ def _told(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "guards", f"{heard} recorded a verdict here"
         if store["tenants"]:
             yield "default", _said(store["default_tenant"])
-            yield from (("tenant", text) for text in _of_tenants(store["tenants"]))
-
-
-def _of_tenants(tenants: dict[str, dict[str, int]]) -> list[str]:
-    """Return a line for each tenant, those with most proposals first, for the first of them."""
-    first = sorted(tenants, key=lambda name: -tenants[name]["proposed"])[:_SHOWN_TENANTS]
-    told = [f"{name}: {_said(tenants[name])}" for name in first]
-    more = len(tenants) - len(first)
-    return [*told, f"and {more} more; --json shows all"] if more else told
+        tenants = sorted(store["tenants"].items(), key=lambda pair: -pair[1]["proposed"])
+        for name, entries in tenants[:_SHOWN_TENANTS]:
+            yield "tenant", f"{name}: {_said(entries)}"
+        if len(tenants) > _SHOWN_TENANTS:
+            yield "tenant", f"and {len(tenants) - _SHOWN_TENANTS} more; --json shows all"
 
 
 def _said(entries: dict[str, int]) -> str:

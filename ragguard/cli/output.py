@@ -79,9 +79,10 @@ def minute(moment: datetime) -> str:
 
 
 def show_facts(*facts: tuple[str, object]) -> None:
-    """Write names and what they stand for, `printable`, in two columns on stdout."""
+    """Write names and what they stand for (None: nothing), `printable`, in two columns."""
     for name, value in facts:
-        typer.echo(f"{name:<9} {printable(str(value))}")
+        if value is not None:
+            typer.echo(f"{name:<9} {printable(str(value))}")
 
 
 def show_table(

@@ -1,19 +1,23 @@
 """`ragguard proxy`: export, check and describe the model that scores passages."""
+# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
 import os
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
 from ragguard.cli import options
 from ragguard.cli.options import flag, option
 from ragguard.cli.output import show_facts, write_json
+from ragguard.embedding.onnx import load_runtime
+from ragguard.errors import InvalidInputError
 from ragguard.text import printable
 
 _DAY_S = 86_400.0
@@ -24,30 +28,24 @@ proxy = typer.Typer(
     help="Export, check or describe the small language model that scores passages.",
 )
 
-
-PrecisionOption = Annotated[
-    Literal["fp32", "fp16", "fp16-weights"],
-    option("fp16 is for GPUs; fp16-weights takes half the space of fp32."),
-]
-LengthOption = Annotated[int, option("Tokens a prompt may have.", min=16)]
+_Precision = Literal["fp32", "fp16", "fp16-weights"]
+_PRECISION = option(
+    "fp16 is for GPUs; fp16-weights takes half the space of fp32.", default="fp16-weights"
+)
+_LENGTH = option("Tokens a prompt may have.", min=16, default=1024)
 
 
 @proxy.command("export")
 def export(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help="A causal language model: a folder as transformers saves it, a .gguf file, "
-            "package:NAME for that of an installed package, or a name of the Hugging Face hub."
-        ),
-    ],
-    output: Annotated[Path, options.output("A new folder for the proxy.")],
-    precision: PrecisionOption = "fp16-weights",
-    max_length: LengthOption = 1024,
-    generator: Annotated[
-        bool, flag("--generator", "Write a second graph, which answers prompts.")
-    ] = False,
-    as_json: options.AsJson = False,
+    model: str = typer.Argument(
+        help="A causal language model: a folder as transformers saves it, a .gguf file, "
+        "package:NAME for that of an installed package, or a name of the Hugging Face hub."
+    ),
+    output: Path = options.output("A new folder for the proxy.", ...),
+    precision: _Precision = _PRECISION,
+    max_length: int = _LENGTH,
+    generator: bool = flag("--generator", "Write a second graph, which answers prompts."),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Export a language model as an ONNX graph that scores, and with --generator one that answers.
 
@@ -62,10 +60,10 @@ def export(
 
 @proxy.command("get")
 def get(
-    name: Annotated[str, typer.Argument(help="A model that ragguard knows by name: smollm2.")],
-    precision: PrecisionOption = "fp16-weights",
-    max_length: LengthOption = 1024,
-    as_json: options.AsJson = False,
+    name: str = typer.Argument(help="A model that ragguard knows by name: smollm2."),
+    precision: _Precision = _PRECISION,
+    max_length: int = _LENGTH,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Export a model that is known by name into your cache folder, to score and to answer.
 
@@ -74,7 +72,6 @@ def get(
     Installs and downloads nothing: where the package that holds the model is missing, the command
     that installs it is shown (exit code 2).
     """
-    from ragguard.errors import InvalidInputError
     from ragguard.proxy.manifest import MODELS, cache_folder
 
     if name not in MODELS:
@@ -111,11 +108,11 @@ def _export(model: str, output: Path, use: str, *, as_json: bool, **how: Any) ->
 
 @proxy.command("verify")
 def verify(
-    folder: Annotated[Path, typer.Argument(help="Folder of an exported proxy.")],
-    model: Annotated[
-        str | None, option("The original, as for export: compare the scores with its own, too.")
-    ] = None,
-    as_json: options.AsJson = False,
+    folder: Path = typer.Argument(help="Folder of an exported proxy."),
+    model: str | None = option(
+        "The original, as for export: compare the scores with its own, too."
+    ),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Check that a proxy's files are those that were exported, and that it scores.
 
@@ -128,9 +125,8 @@ def verify(
     parity = verify_proxy(folder, model=model)
     measured = None if parity is None else asdict(parity)
     if as_json:
-        write_json(
-            {"folder": str(folder), "files": Manifest.read(folder).files, "parity": measured}
-        )
+        files = Manifest.read(folder).files
+        write_json({"folder": str(folder), "files": files, "parity": measured})
     else:
         compared = f", it scores as the original ({_parity(measured)})" if measured else ""
         typer.echo(f"{folder}: the files are those that were exported, the graph runs{compared}")
@@ -138,10 +134,10 @@ def verify(
 
 @proxy.command("info")
 def info(
-    folder: Annotated[
-        Path | None, typer.Argument(help="Folder of an exported proxy; the one in use if left out.")
-    ] = None,
-    as_json: options.AsJson = False,
+    folder: Path | None = typer.Argument(
+        None, help="Folder of an exported proxy; the one in use if left out."
+    ),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Show a proxy's manifest, size and providers, and which proxy is used by default.
 
@@ -154,13 +150,17 @@ def info(
     used = default_folder()
     kind = "OnnxProxy" if os.environ.get(VARIABLE) else "MixedProxy"
     shown = folder or used
-    manifest = None if shown is None else Manifest.read(shown)
-    files = () if shown is None or manifest is None else [shown / name for name in manifest.files]
-    size = sum(file.stat().st_size for file in files)
+    manifest, size = None, 0
+    if shown is not None:
+        manifest = Manifest.read(shown)
+        size = sum((shown / name).stat().st_size for name in manifest.files)
+    providers: list[str] = []
+    with suppress(ImportError):
+        providers = list(load_runtime().get_available_providers())
     facts: dict[str, Any] = {
         "default": "LexicalProxy" if used is None else kind,
         "default_folder": None if used is None else str(used),
-        "providers": _providers(),
+        "providers": providers,
         "folder": None if shown is None else str(shown),
         "bytes": None if manifest is None else size,
         "manifest": None if manifest is None else asdict(manifest),
@@ -190,12 +190,3 @@ def _parity(parity: Any) -> str:
         f"{name} {'not compared' if value is None else f'{value:.3g}'}"
         for name, value in parity.items()
     )
-
-
-def _providers() -> list[str]:
-    from ragguard.embedding.onnx import load_runtime
-
-    try:
-        return list(load_runtime().get_available_providers())
-    except ImportError:
-        return []

@@ -1,14 +1,18 @@
 """`ragguard verdicts`, `audit` and `store`: what is on record, whether it is whole, its tables."""
+# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
+from ragguard.audit.encoding import unescape
+from ragguard.audit.trail import KEY, Keys
+from ragguard.audit.verdicts import VerdictRecord, retold
 from ragguard.cli import options
 from ragguard.cli.options import option
 from ragguard.cli.output import (
@@ -21,9 +25,6 @@ from ragguard.cli.output import (
     write_json,
 )
 from ragguard.text import printable
-
-if TYPE_CHECKING:
-    from ragguard.audit.verdicts import VerdictRecord
 
 _SENTENCE = 400  # characters
 _DETAILS = 1_000  # characters; whoever writes to the store can write any
@@ -39,16 +40,12 @@ verdicts = typer.Typer(
 
 @verdicts.command("list")
 def list_verdicts(
-    store: options.Store,
-    limit: Annotated[int, option("At most this many.", min=1)] = 20,
-    before: Annotated[
-        datetime | None, option("Only those that were recorded before then (UTC).")
-    ] = None,
-    passage: Annotated[
-        str | None, option("Only those that did not simply keep this passage.")
-    ] = None,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    limit: int = option("At most this many.", min=1, default=20),
+    before: datetime | None = option("Only those that were recorded before then (UTC)."),
+    passage: str | None = option("Only those that did not simply keep this passage."),
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """List the newest verdicts first (UTC)."""
     with options.opened_store(store, tenant=tenant) as opened:
@@ -56,27 +53,23 @@ def list_verdicts(
     if as_json:
         write_json([_to_dict(record) for record in found])
         return
-    rows = [
-        (
-            record.id,
-            minute(record.recorded_at),
-            f"{record.dropped} of {record.size}",
-            f"{record.p_value:.2g}",
-            record.query or record.question,
-            _why(record),
-        )
-        for record in found
-    ]
+    rows = []
+    for record in found:
+        when, dropped = minute(record.recorded_at), f"{record.dropped} of {record.size}"
+        p, asked = f"{record.p_value:.2g}", record.query or record.question
+        reasons = list(dict.fromkeys(one.reason for one in record.passages))[:2]
+        why = "; ".join([*reasons, *([record.error] if record.error else [])])
+        rows.append([record.id, when, dropped, p, asked, why])
     columns = ("id", "recorded", "dropped", "p", "question", "why")
     show_table(columns, rows, wrapped=["question", "why"])
 
 
 @verdicts.command("show")
 def show_verdict(
-    verdict_id: Annotated[str, typer.Argument(metavar="ID")],
-    store: options.Store,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    verdict_id: str = typer.Argument(metavar="ID"),
+    store: str = options.STORE,
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Show one verdict: every passage that it did not simply keep, and why."""
     with options.opened_store(store, tenant=tenant) as opened:
@@ -89,23 +82,15 @@ def show_verdict(
         ("verdict", f"{record.id}, {minute(record.recorded_at)} UTC, {record.mode} mode"),
         ("question", record.query or f"not recorded; its hash is {record.question}"),
         ("found", f"{found}, p = {record.p_value:.4g}; {record.kept} of {record.size} kept"),
-        *((("error", record.error),) if record.error else ()),
+        ("error", record.error or None),
         ("judged by", f"ragguard {record.version}, scorer {record.scorer}"),
         ("calibrated", record.calibration),
     )
-    rows = [
-        (
-            one.passage_id,
-            one.key[:SHOWN_KEY],
-            one.outcome,
-            one.signal,
-            f"{one.strength:.2f}",
-            f"{one.suspicion:.2f}",
-            one.reason,
-            excerpt(one.text, 100) if one.text else "",
-        )
-        for one in record.passages
-    ]
+    rows = []
+    for one in record.passages:
+        what = (one.passage_id, one.key[:SHOWN_KEY], one.outcome, one.signal)
+        strength, nats = f"{one.strength:.2f}", f"{one.suspicion:.2f}"
+        rows.append([*what, strength, nats, one.reason, excerpt(one.text or "", 100)])
     if rows:
         typer.echo("")
         columns = ("passage", "key", "what", "signal", "strength", "nats", "why", "text")
@@ -114,17 +99,15 @@ def show_verdict(
 
 @verdicts.command("explain")
 def explain_verdict(
-    verdict_id: Annotated[str, typer.Argument(metavar="ID")],
-    store: options.Store,
-    tenant: options.Tenant = None,
-    as_json: options.AsJson = False,
+    verdict_id: str = typer.Argument(metavar="ID"),
+    store: str = options.STORE,
+    tenant: str | None = options.TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Tell one verdict in words: what was found, what became of each passage, and why.
 
     Where the guard recorded texts the sentences are shown that count most.
     """
-    from ragguard.audit.verdicts import retold
-
     with options.opened_store(store, tenant=tenant) as opened:
         record = opened.verdict(verdict_id)
     told = retold(record)
@@ -147,11 +130,6 @@ def explain_verdict(
         show_facts(("texts", "not recorded; with Guard(record_texts=True) they would be shown"))
 
 
-def _why(record: VerdictRecord) -> str:
-    reasons = list(dict.fromkeys(one.reason for one in record.passages))
-    return "; ".join([*reasons[:2], *([record.error] if record.error else [])])
-
-
 def _to_dict(record: VerdictRecord) -> dict[str, Any]:
     return {**asdict(record), "dropped": record.dropped}
 
@@ -169,14 +147,12 @@ store = typer.Typer(
 
 @audit.command("list")
 def list_rows(
-    store: options.Store,
-    limit: Annotated[int, option("The newest so many.", min=1)] = 100,
-    tenant: options.EveryTenant = None,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    limit: int = option("The newest so many.", min=1, default=100),
+    tenant: str | None = options.EVERY_TENANT,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """List the newest rows of the trail, the newest first (UTC); they are not verified."""
-    from ragguard.audit.encoding import unescape
-
     with options.opened_store(store, tenant=tenant) as opened:
         rows = opened.newest_trail(limit)[::-1]
     if as_json:
@@ -194,21 +170,20 @@ def list_rows(
 
 @audit.command("verify")
 def verify(
-    store: options.Store,
-    head: Annotated[
-        list[str] | None, option("A head that was kept elsewhere; the trail must still reach it.")
-    ] = None,
-    unsigned: Annotated[
-        int, option("So many rows, from before there was a key, may have none.", min=0)
-    ] = 0,
-    as_json: options.AsJson = False,
+    store: str = options.STORE,
+    head: list[str] | None = option(
+        "A head that was kept elsewhere; the trail must still reach it."
+    ),
+    unsigned: int = option(
+        "So many rows, from before there was a key, may have none.", min=0, default=0
+    ),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Verify that no row of the trail was changed, and that the store is as the trail tells.
 
     The key comes from RAGGUARD_TRAIL_KEY, or from the file that RAGGUARD_TRAIL_KEY_FILE names.
     Exits with 1 if anything is wrong.
     """
-    from ragguard.audit.trail import KEY, Keys
     from ragguard.audit.trail_check import check
 
     keys = Keys.from_environment()
@@ -238,7 +213,7 @@ def verify(
 
 
 @store.command("upgrade")
-def upgrade(store: options.Store, as_json: options.AsJson = False) -> None:
+def upgrade(store: str = options.STORE, as_json: bool = options.AS_JSON) -> None:
     """Move the tables of an earlier release on to what this ragguard needs.
 
     Stop what writes to the store, and make a backup before. All of it is done, or nothing.
@@ -246,8 +221,8 @@ def upgrade(store: options.Store, as_json: options.AsJson = False) -> None:
     from ragguard.audit.database import Database
     from ragguard.audit.schema import HEAD
 
-    opened = Database(store, access="keep", statement_s=_UPGRADE_S, any_schema=True)
-    with closing(opened) as database:
+    database = Database(store, access="keep", statement_s=_UPGRADE_S, any_schema=True)
+    with closing(database):
         before = database.upgrade()
     if as_json:
         write_json({"before": before, "schema": HEAD})

@@ -2,30 +2,33 @@
 
 The report for people is one HTML file, which loads nothing and shows texts of strangers as text.
 """
+# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import partial
 from html import escape
 from os import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Annotated, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import typer
 
+from ragguard.audit import QuarantineWatch
 from ragguard.cli import options
 from ragguard.cli.options import flag, option, share
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_apart
 from ragguard.jsonl import passage_from_json, raw_lines, read_lines
+from ragguard.passage import Passage
 from ragguard.text import encodable, printable
 
 if TYPE_CHECKING:
     from ragguard.admission import Admission
-    from ragguard.passage import Passage
 
 SHOWN = 600
 """Characters of a text that the report shows."""
@@ -42,24 +45,17 @@ ul { margin: 0; padding-left: 1.1rem } details { color: #555 }
 
 
 def scan(
-    source: Annotated[str, options.source("Passages as JSON lines; - is stdin.")] = "-",
-    alpha: Annotated[
-        float, share("Share of clean passages that may be refused, in (0, 1).", usual=0.001)
-    ] = 0.001,
-    base: Annotated[
-        Path | None, option("The knowledge base that they join: what --save-base wrote.")
-    ] = None,
-    save_base: Annotated[Path | None, option("Write here what is usual in these passages.")] = None,
-    html: Annotated[Path | None, option("Write a report for people here.")] = None,
-    store: Annotated[
-        str | None,
-        options.optional_store("Audit store: what is refused is proposed to a person there."),
-    ] = None,
-    tenant: options.Tenant = None,
-    fail_on_refused: Annotated[
-        bool, flag("--fail-on-refused", "Exit with 1 if any passage is refused.")
-    ] = False,
-    as_json: options.AsJson = False,
+    source: str = options.source("Passages as JSON lines; - is stdin."),
+    alpha: float = share("Share of clean passages that may be refused, in (0, 1).", default=0.001),
+    base: Path | None = option("The knowledge base that they join: what --save-base wrote."),
+    save_base: Path | None = option("Write here what is usual in these passages."),
+    html: Path | None = option("Write a report for people here."),
+    store: str | None = options.store(
+        "Audit store: what is refused is proposed to a person there."
+    ),
+    tenant: str | None = options.TENANT,
+    fail_on_refused: bool = flag("--fail-on-refused", "Exit with 1 if any passage is refused."),
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Judge passages before they are searchable: admitted, for review, or refused.
 
@@ -69,15 +65,13 @@ def scan(
     that was scanned before; without, with each other.
     """
     from ragguard.admission import Scan, as_base, propose
-    from ragguard.audit import QuarantineWatch
 
     require_apart({"--save-base": save_base, "--html": html}, source, store, base=base)
     with ExitStack() as opened:
         known, kept, held = as_base(base), None, None
         if store is not None:
             kept = opened.enter_context(options.opened_store(store, access="make", tenant=tenant))
-            watch = QuarantineWatch(kept)
-            opened.callback(watch.close)
+            watch = opened.enter_context(closing(QuarantineWatch(kept)))
             watch.refresh()
             held = watch.held()
         name = "<stdin>" if source == "-" else source
@@ -90,21 +84,20 @@ def scan(
             for line in read_with_bar(stream, name, total=size)
         )
         found = judge.judged(known, alpha=alpha)
+        judged = partial(_judged, stream, name, found)
         counts = Counter({"admitted": 0, "review": 0, "refused": 0})
         counts.update(one.status for one in found)
         if save_base is not None:
             judge.usual(found).save(save_base)
         if kept is not None:
             new = propose(
-                kept,
-                list(_judged(stream, name, found, "refused")),
-                lambda: (one.text for _, one in _judged(stream, name, found, "admitted")),
+                kept, list(judged("refused")), lambda: (one.text for _, one in judged("admitted"))
             )
             complain(f"new proposals: {new}; decide with: ragguard quarantine confirm, reject")
         if html is not None:
             with opened_output(html) as file:
-                write_report(file, name, counts, _judged(stream, name, found, *_WORTH_A_LOOK))
-        _show(counts, _judged(stream, name, found, *_WORTH_A_LOOK), as_json=as_json)
+                write_report(file, name, counts, judged(*_WORTH_A_LOOK))
+        _show(counts, judged(*_WORTH_A_LOOK), as_json=as_json)
     if fail_on_refused and counts["refused"]:
         raise typer.Exit(FINDING)
 
@@ -160,10 +153,7 @@ def _show(
 
 
 def write_report(
-    file: IO[str],
-    title: str,
-    counts: Mapping[str, int],
-    found: Iterable[tuple[Admission, Passage]],
+    file: IO[str], title: str, counts: Mapping[str, int], found: Iterable[tuple[Admission, Passage]]
 ) -> None:
     """Write the report of `counts` by status, and of the passages that are worth a look."""
     told = ", ".join(f"{count:,} {status}" for status, count in counts.items())

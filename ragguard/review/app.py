@@ -95,7 +95,24 @@ def review_app(
         InvalidInputError: `tenant` is no name of a tenant.
     """
     only = None if tenant is None else require_tenant(tenant)
-    return _Site(store, access, settings or Settings(), owner, only).app(hosts)
+    site = _Site(store, access, settings or Settings(), owner, only)
+    return Starlette(
+        routes=[
+            *(Route(path, site.known(partial(site.page, path))) for path in _PAGES),
+            Route("/text", site.known(site.text)),
+            Route("/decide", site.known(site.decide), methods=["POST"]),
+            Route("/login", site.login, methods=["GET", "POST"]),
+            Route("/logout", site.known(site.logout), methods=["POST"]),
+            Mount("/static", StaticFiles(packages=[("ragguard.review", "static")])),
+        ],
+        middleware=[Middleware(_Door, hosts=hosts)],
+        exception_handlers={
+            404: lambda *_: _error("Not found", "There is no such page.", 404),
+            RagguardError: _failed,
+            # Starlette raises the error again, so that the server logs it.
+            Exception: lambda *_: _error("Not done", _DEFECT, 500),
+        },
+    )
 
 
 @dataclass(frozen=True)
@@ -106,26 +123,7 @@ class _Site:
     _owner: str
     _tenant: str | None
 
-    def app(self, hosts: Collection[str] | None) -> Starlette:
-        return Starlette(
-            routes=[
-                *(Route(path, self._known(partial(self._page, path))) for path in _PAGES),
-                Route("/text", self._known(self._text)),
-                Route("/decide", self._known(self._decide), methods=["POST"]),
-                Route("/login", self._login, methods=["GET", "POST"]),
-                Route("/logout", self._known(self._logout), methods=["POST"]),
-                Mount("/static", StaticFiles(packages=[("ragguard.review", "static")])),
-            ],
-            middleware=[Middleware(_Door, hosts=hosts)],
-            exception_handlers={
-                404: lambda *_: _error("Not found", "There is no such page.", 404),
-                RagguardError: _failed,
-                # Starlette raises the error again, so that the server logs it.
-                Exception: lambda *_: _error("Not done", _DEFECT, 500),
-            },
-        )
-
-    def _known(self, answer: _Answering) -> Callable[[Request], Awaitable[Response]]:
+    def known(self, answer: _Answering) -> Callable[[Request], Awaitable[Response]]:
         """Return an endpoint that answers somebody who may see the page."""
 
         async def endpoint(request: Request) -> Response:
@@ -135,8 +133,9 @@ class _Site:
 
         return endpoint
 
-    def _visit(self, person: Person, asked: Fields, form: Fields | None = None) -> Visit:
+    def _visit(self, request: Request, person: Person, form: Fields | None = None) -> Visit:
         """Return a visit to the tenant that is asked for, which is the form's if there is one."""
+        asked = _asked(request) if form is None else {}
         name = first(form or asked, "tenant")
         if self._tenant is not None and name not in ("", self._tenant):
             raise InvalidInputError("this page shows one tenant, and not that one")
@@ -144,35 +143,31 @@ class _Site:
         others = () if self._tenant is not None else self._store.tenants()
         return Visit(store, person, asked, form or {}, self._settings, others)
 
-    async def _page(self, path: str, request: Request, person: Person) -> Response:
-        visit = self._visit(person, parsed(request.scope["query_string"]))
-        name, (title, page) = path.strip("/") or "proposals", _PAGES[path]
-        return await run_in_threadpool(
-            lambda: self._shown(request, visit, name, title=title, **page(visit))
-        )
+    async def page(self, path: str, request: Request, person: Person) -> Response:
+        return await run_in_threadpool(self._shown, path, self._visit(request, person))
 
-    async def _text(self, request: Request, person: Person) -> Response:
-        visit = self._visit(person, parsed(request.scope["query_string"]))
+    async def text(self, request: Request, person: Person) -> Response:
+        visit = self._visit(request, person)
         return PlainTextResponse(visible(await run_in_threadpool(pages.text, visit)))
 
-    async def _decide(self, request: Request, person: Person) -> Response:
-        visit = self._visit(person, {}, await _form_of(request))
+    async def decide(self, request: Request, person: Person) -> Response:
+        visit = self._visit(request, person, await _form_of(request))
         if not self._access.form_holds(person, visit.filled("form")):
             return _refused()
         done = await run_in_threadpool(decide, visit)
         back = visit.filled("back")
         back = back if back.partition("?")[0] in _PAGES else "/"
-        said = address_of("", **done.said)
+        said = address_of("", **done)
         return RedirectResponse(back + (said.replace("?", "&", 1) if "?" in back else said), 303)
 
-    async def _login(self, request: Request) -> Response:
+    async def login(self, request: Request) -> Response:
         # First, or attempts whose forms come slowly would not have to wait for each other.
         form = await _form_of(request) if request.method == "POST" else {}
         address = _address(request)
         if wait := self._access.wait(address):
             return self._closed(f"Too many attempts. Wait {ceil(wait)} seconds.", 429, wait)
         if request.method == "GET":
-            code = first(parsed(request.scope["query_string"]), "once")
+            code = first(_asked(request), "once")
             if not code:
                 return self._closed(status=200)
             if not _is_own(request):  # or a site could use up the attempts of whoever visits it
@@ -198,7 +193,7 @@ class _Site:
         )
         return response
 
-    async def _logout(self, request: Request, person: Person) -> Response:
+    async def logout(self, request: Request, person: Person) -> Response:
         form = await _form_of(request)
         if not self._access.form_holds(person, first(form, "form")):
             return _refused()
@@ -207,14 +202,15 @@ class _Site:
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
 
-    def _shown(self, request: Request, visit: Visit, name: str, **shows: Any) -> Response:
-        person, tenant = visit.person, visit.store.tenant
+    def _shown(self, path: str, visit: Visit) -> Response:
+        (title, page), person, tenant = _PAGES[path], visit.person, visit.store.tenant
         body = rendered(
-            f"{name}.html",
-            **shows,
-            menu={path: called for path, (called, _) in _MENU.items()},
-            path=request.url.path,
-            here=address_of(request.url.path, **visit.here),
+            f"{path.strip('/') or 'proposals'}.html",
+            **page(visit),
+            title=title,
+            menu={address: called for address, (called, _) in _MENU.items()},
+            path=path,
+            here=address_of(path, **visit.here),
             link=partial(address_of, tenant=tenant),
             tenant=tenant,
             tenants=visit.others,
@@ -254,6 +250,10 @@ def _error(title: str, words: str, status: int) -> Response:
 
 def _address(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+def _asked(request: Request) -> Fields:
+    return parsed(request.scope["query_string"])
 
 
 def _is_own(request: Request) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from functools import partial
 from typing import TypedDict
@@ -14,6 +13,7 @@ from ragguard.audit.decisions import Decisions, sources_of, still_passing
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
+from ragguard.review.knowledge import Knowledge
 from ragguard.review.request import Visit
 
 _LONGEST_WHY = 1_000  # characters
@@ -30,34 +30,11 @@ class _By(TypedDict):
 _Action = Callable[[Visit, Decisions, _By], Sequence[object]]
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a form has done: what it said, to how many passages, and what a person must hear of it.
+def decide(visit: Visit) -> dict[str, str | int | None]:
+    """Do what a form asks for, keep why, and return the fields by which the next page says so.
 
-    Attributes:
-        stays: Of what was undone how many stay proposed, since others accuse them as well.
-        passing: Keys of the sources that are allowed, so that what was confirmed passes.
-    """
-
-    what: str
-    count: int
-    stays: int = 0
-    passing: Sequence[str] = ()
-
-    @property
-    def said(self) -> dict[str, str | int | None]:
-        """The fields by which the next page says so."""
-        passing = ",".join(self.passing[:_MOST_SOURCES])
-        return {
-            "done": self.what,
-            "count": self.count,
-            "stays": self.stays or None,
-            "passing": passing,
-        }
-
-
-def decide(visit: Visit) -> Done:
-    """Do what a form asks for, keep why, and return what was done.
+    "stays" counts what was undone and stays proposed, since others accuse it as well; "passing"
+    has the keys of allowed sources, for which what was confirmed passes all the same.
 
     Raises:
         InvalidInputError: It does not say what, of which passages, or why.
@@ -71,9 +48,11 @@ def decide(visit: Visit) -> Done:
     by = _By(actor=visit.person.name, said=why[:_LONGEST_WHY])
     done = ACTIONS[wanted](visit, Decisions(visit.store), by)
     entries = [one for one in done if isinstance(one, QuarantineEntry)]
-    passing = still_passing(visit.store, entries) if wanted == "confirm" else []
+    passes = still_passing(visit.store, entries) if wanted == "confirm" else []
     stays = sum(one.status == "proposed" for one in entries) if wanted == "undo" else 0
-    return Done(wanted, len(done), stays, list(dict.fromkeys(one.key for _, one in passing)))
+    sources = list(dict.fromkeys(one.key for _, one in passes))[:_MOST_SOURCES]
+    passing = ",".join(sources)
+    return {"done": wanted, "count": len(done), "stays": stays or None, "passing": passing}
 
 
 def _named(visit: Visit) -> tuple[list[str], list[QuarantineEntry]]:
@@ -191,14 +170,11 @@ def _undo(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
     return decisions.undo(event=event, reporter=reporter, **by)
 
 
-def _remove(visit: Visit, _: Decisions, by: _By) -> list[Passage]:
+def _repair(
+    change: Callable[..., list[Passage]], visit: Visit, _: Decisions, by: _By
+) -> list[Passage]:
     with visit.knowledge.alone():
-        return visit.knowledge.remove(visit.store, _named(visit)[0], **by)
-
-
-def _restore(visit: Visit, _: Decisions, by: _By) -> list[Passage]:
-    with visit.knowledge.alone():
-        return visit.knowledge.restore(visit.store, _named(visit)[0], **by)
+        return change(visit.knowledge, visit.store, _named(visit)[0], **by)
 
 
 ACTIONS: Mapping[str, _Action] = {
@@ -211,7 +187,7 @@ ACTIONS: Mapping[str, _Action] = {
     "protect-name": partial(_vouch_for_name, "protected"),
     "disallow": _disallow,
     "undo": _undo,
-    "remove": _remove,
-    "restore": _restore,
+    "remove": partial(_repair, Knowledge.remove),
+    "restore": partial(_repair, Knowledge.restore),
 }
 """What a form may ask for, by the word that it says."""

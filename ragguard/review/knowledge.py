@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ragguard.arguments import require_method
@@ -15,14 +16,7 @@ from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.audit.trail import TrailRow
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.passage import Passage
-from ragguard.repair import (
-    Removal,
-    Standing,
-    known_metadata,
-    look_up,
-    remove_quarantined,
-    restore,
-)
+from ragguard.repair import Standing, known_metadata, look_up, remove_quarantined, restore
 from ragguard.text import printable
 
 SEARCHED = 5_000
@@ -31,6 +25,7 @@ SEARCHED = 5_000
 _PATIENCE_S = 10.0
 # Of others only what the trail says was removed.
 _RESTORED = ("confirmed", "quarantined", "released")
+_LOOK = "go back, load the page again and look"
 _SHARED = "other texts share its id in the knowledge base; give each an id of its own there"
 
 
@@ -48,29 +43,21 @@ class _Told:
     """A knowledge base whose failures are a `StoreError` that says what to do."""
 
     def __init__(self, base: Any) -> None:
-        self._base = base
+        self.find = partial(_asked, base.find)
+        self.remove = partial(_asked, base.remove)
+        self.add = partial(_asked, base.add)
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
-        found: list[Passage] = self._asked(self._base.find, ids)
-        return found
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        taken: list[Passage] = self._asked(self._base.remove, ids)
-        return taken
-
-    def add(self, passages: Sequence[Passage]) -> None:
-        self._asked(self._base.add, passages)
-
-    def _asked(self, method: Callable[[Any], Any], given: Sequence[Any]) -> Any:
-        try:
-            return method(given)
-        except RagguardError:
-            raise
-        except Exception as error:
-            raise StoreError(
-                f"the knowledge base failed: {type(error).__name__}: {error}; see that it can be "
-                "reached, then load the page again and look what stands there"
-            ) from error
+def _asked(method: Callable[[Any], Any], given: Sequence[Any]) -> Any:
+    try:
+        return method(given)
+    except RagguardError:
+        raise
+    except Exception as error:
+        raise StoreError(
+            f"the knowledge base failed: {type(error).__name__}: {error}; see that it can be "
+            "reached, then load the page again and look what stands there"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -122,9 +109,16 @@ class Knowledge:
     ) -> list[Passage]:
         """Take confirmed passages out."""
         done = remove_quarantined(store, self.base, keys=keys, actor=actor, why=said)
-        if not done.removed:
-            raise InvalidInputError(f"nothing was removed: {_why_nothing(done)}")
-        return done.removed
+        if done.removed:
+            return done.removed
+        if done.allowed:
+            why = "it is allowed, or its source is"
+        elif done.shared:
+            why = _SHARED
+        else:
+            gone = "does not stand in the knowledge base any more, or was changed there"
+            why = f"what is confirmed {gone}"
+        raise InvalidInputError(f"nothing was removed: {why}; {_LOOK}")
 
     def restore(
         self, store: AuditStore, keys: Sequence[str], *, actor: str, said: str
@@ -134,36 +128,24 @@ class Knowledge:
             if one.passage is not None or one.other is not None:
                 raise InvalidInputError(
                     f"nothing was restored: a text stands under the id of {one.entry.key[:12]} in "
-                    "the knowledge base; go back, load the page again and look"
+                    f"the knowledge base; {_LOOK}"
                 )
         return restore(store, self.base, keys, actor=actor, why=said)
 
 
-def _why_nothing(done: Removal) -> str:
-    if done.allowed:
-        return "it is allowed, or its source is; go back, load the page again and look"
-    if done.shared:
-        return f"{_SHARED}; go back, load the page again and look"
-    return (
-        "what is confirmed does not stand in the knowledge base any more, or was changed there; go "
-        "back, load the page again and look"
-    )
-
-
 def _row(one: Standing, *, allowed: bool) -> Row:
-    entry = one.entry
-    if allowed and entry.status == "confirmed":
-        words = "It is allowed, or its source is, so it stays; take that off the allow-list first."
-        return Row(entry, words, one.passage)
-    if one.passage is not None and one.other is not None and entry.status == "confirmed":
-        return Row(entry, f"It stays: {_SHARED}.", one.passage)
-    if one.passage is not None and entry.status == "confirmed":
-        return Row(entry, "This would be removed.", one.passage, "remove")
-    if one.passage is not None:
+    can = ""
+    if one.passage is None:
+        words = "Another text has its id now, and is left alone; if it lies as well, report it."
+    elif one.entry.status != "confirmed":
         words = "It stands in the knowledge base; only what is confirmed can be removed."
-        return Row(entry, words, one.passage)
-    words = "Another text has its id now, and is left alone; if it lies as well, report it."
-    return Row(entry, words, one.other)
+    elif allowed:
+        words = "It is allowed, or its source is, so it stays; take that off the allow-list first."
+    elif one.other is not None:
+        words = f"It stays: {_SHARED}."
+    else:
+        words, can = "This would be removed.", "remove"
+    return Row(one.entry, words, one.passage or one.other, can)
 
 
 def _gone(entry: QuarantineEntry, removal: TrailRow | None, *, whole: bool) -> Row:
@@ -181,8 +163,9 @@ def _gone(entry: QuarantineEntry, removal: TrailRow | None, *, whole: bool) -> R
 
 def _removals(store: AuditStore) -> dict[str, TrailRow]:
     """Return the last removal of each key that was not restored since."""
-    last: dict[str, TrailRow] = {}
-    for row in store.newest_trail(SEARCHED):
-        if row.tenant == store.tenant and str(row.action).startswith("knowledge-base."):
-            last[row.subject] = row
+    last = {
+        row.subject: row
+        for row in store.newest_trail(SEARCHED)
+        if row.tenant == store.tenant and str(row.action).startswith("knowledge-base.")
+    }
     return {key: row for key, row in last.items() if row.action == "knowledge-base.removed"}

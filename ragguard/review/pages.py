@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, get_args
@@ -48,12 +49,10 @@ class Case:
 
 def _case_of(store: AuditStore, entries: list[QuarantineEntry]) -> Case:
     event_id = entries[0].event_id
-    if event_id is None:
-        return Case(entries, None)
-    try:
-        return Case(entries, event_id, store.event(event_id), store.attribution(event_id))
-    except EventNotFoundError:
-        return Case(entries, event_id)
+    if event_id is not None:
+        with suppress(EventNotFoundError):
+            return Case(entries, event_id, store.event(event_id), store.attribution(event_id))
+    return Case(entries, event_id)
 
 
 def proposals(visit: Visit) -> dict[str, Any]:
@@ -176,15 +175,13 @@ def event(visit: Visit) -> dict[str, Any]:
     attribution = visit.store.attribution(event_id)
     scores = [] if attribution is None else attribution.scores
     whole = [] if attribution is None else by_hand.in_whole(found, attribution)
-    texts = [(one or score.passage).text for one, score in zip(whole, scores, strict=True)]
-    keys = [content_key(text) if one else "" for one, text in zip(whole, texts, strict=True)]
-    seen = [(one, content_key(one.text)) for one in by_hand.unranked(found, attribution)]
-    some = [*keys, *(key for _, key in seen)]
-    entries = {one.key: one for one in visit.store.quarantine(keys=some)}
     rows = [
-        (rank, score, text, key, entries.get(key))
-        for rank, (score, text, key) in enumerate(zip(scores, texts, keys, strict=True), start=1)
+        (rank, score, (one or score.passage).text, content_key(one.text) if one else "")
+        for rank, (score, one) in enumerate(zip(scores, whole, strict=True), start=1)
     ]
+    seen = [(one, content_key(one.text)) for one in by_hand.unranked(found, attribution)]
+    keys = [*(key for *_, key in rows), *(key for _, key in seen)]
+    entries = {one.key: one for one in visit.store.quarantine(keys=keys)}
     open_case = attribution is not None and not attribution.accused
     if open_case:  # whom to look at first
         rows.sort(key=lambda row: -row[1].responsibility)
@@ -193,9 +190,9 @@ def event(visit: Visit) -> dict[str, Any]:
         "found": attribution,
         "axes": axes(attribution) if attribution is not None else [],
         "rows": rows,
-        "seen": [(one, key, entries.get(key)) for one, key in seen],
+        "seen": seen,
         "open": open_case,
-        "accused": bool(entries),
+        "entries": entries,
         "knowledge": _knowledge(visit, list(entries.values())),
         "sought": Sought.of(found.query, found.response, attribution),
     }
@@ -208,12 +205,9 @@ def verdict(visit: Visit) -> dict[str, Any]:
     entries = {one.key: one for one in visit.store.quarantine(keys=keys)}
     allowed = {one.key for one in visit.store.allowances() if one.holds and one.effect == "allowed"}
     told = retold(found)
-    rows = [
-        (passage, words, entries.get(passage.key), passage.key in allowed)
-        for passage, words in zip(found.passages, told.passages, strict=True)
-    ]
-    sought = Sought.of(found.query or "", "")
-    return {"verdict": found, "told": told, "rows": rows, "sought": sought}
+    rows = list(zip(found.passages, told.passages, strict=True))
+    shown = {"verdict": found, "told": told, "rows": rows, "entries": entries, "allowed": allowed}
+    return {**shown, "sought": Sought.of(found.query or "", "")}
 
 
 def entry(visit: Visit) -> dict[str, Any]:

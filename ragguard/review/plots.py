@@ -145,7 +145,6 @@ def axes(found: Attribution) -> list[Axis]:
 
 def _axis(short: str, field: str, name: str, unit: str, scores: Sequence[PassageScore]) -> Axis:
     values = [float(getattr(one, field)) for one in scores]
-    parted = cut(scores) if short == "RS" else None
     finite = [value for value in values if math.isfinite(value)] or [0.0]
     low, high = min(finite), max(finite)
     span = high - low
@@ -157,14 +156,12 @@ def _axis(short: str, field: str, name: str, unit: str, scores: Sequence[Passage
 
     ends = [-math.inf] * _LANES  # where the last point of each lane stands
     points = []
-    for row in sorted(range(len(values)), key=lambda row: place(values[row])):
-        x = place(values[row])
+    for x, row in sorted((place(value), row) for row, value in enumerate(values)):
         lane = next((lane for lane in range(_LANES) if x - ends[lane] >= _NEAR), row % _LANES)
         ends[lane] = x
-        points.append(
-            Point(round(x, 2), lane, row + 1, scores[row].responsible, f"{values[row]:.3g}")
-        )
+        held = scores[row].responsible
+        points.append(Point(round(x, 2), lane, row + 1, held, f"{values[row]:.3g}"))
     points.sort(key=lambda point: (point.responsible, point.rank))
-    at = None if parted is None else round(place(parted), 2)
-    written = "" if parted is None else f"{parted:.2f}"
+    parted = cut(scores) if short == "RS" else None
+    at, written = (None, "") if parted is None else (round(place(parted), 2), f"{parted:.2f}")
     return Axis(short, name, unit, f"{low:.2f}", f"{high:.2f}", points, at, written)

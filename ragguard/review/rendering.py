@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -20,7 +19,6 @@ from markupsafe import Markup, escape
 from ragguard.attribution.answer import answer_of
 from ragguard.attribution.claim import COMMON_STEMS, claim
 from ragguard.attribution.result import Attribution
-from ragguard.content import content_key
 from ragguard.review.request import quoted
 from ragguard.stems import stems, stems_of
 from ragguard.text import printable
@@ -145,34 +143,6 @@ def _escaped(piece: str) -> Markup:
     return Markup("").join(out)
 
 
-def rendered(template: str, **shows: Any) -> str:
-    """Return a template of this package as HTML."""
-    return str(_environment().get_template(template).render(**shows))
-
-
-@cache
-def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("ragguard.review"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        # Whatever a template writes of a text goes through this, in attributes as well.
-        finalize=_finalized,
-    )
-    made.filters.update(
-        line=_line,
-        marked=marked,
-        excerpt=excerpt,
-        quoted=quoted,
-        key=content_key,
-        minute=lambda moment: "" if moment is None else moment.strftime("%Y-%m-%d %H:%M"),
-        figure=lambda value: "" if value is None else f"{value:.2f}",
-    )
-    return made
-
-
 def _finalized(value: Any) -> Any:
     if value is None:
         return ""
@@ -183,3 +153,27 @@ def _line(text: str | None, limit: int) -> str:
     """Return how a text begins, on one line."""
     line = printable((text or "")[: 4 * limit])
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+_ENVIRONMENT = Environment(
+    loader=PackageLoader("ragguard.review"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    # Whatever a template writes of a text goes through this, in attributes as well.
+    finalize=_finalized,
+)
+_ENVIRONMENT.filters.update(
+    line=_line,
+    marked=marked,
+    excerpt=excerpt,
+    quoted=quoted,
+    minute=lambda moment: "" if moment is None else moment.strftime("%Y-%m-%d %H:%M"),
+    figure=lambda value: "" if value is None else f"{value:.2f}",
+)
+
+
+def rendered(template: str, **shows: Any) -> str:
+    """Return a template of this package as HTML."""
+    return str(_ENVIRONMENT.get_template(template).render(**shows))

@@ -10,7 +10,7 @@ import pytest
 
 from ragguard.attribution import Attribution
 from ragguard.audit import Event, QuarantineEntry, open_store
-from ragguard.cli.whom_to_look_at import show_whom_to_look_at
+from ragguard.cli.events import show_whom_to_look_at
 from ragguard.content import content_key
 from ragguard.passage import Passage
 
