@@ -1,5 +1,4 @@
 """`ragguard calibrate` and `drift`: what clean traffic looks like, and whether it still does."""
-# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 

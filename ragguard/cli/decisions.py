@@ -1,5 +1,4 @@
 """`ragguard quarantine`, `allow`, `protect`, `disallow` and `allowed`: what a person decides."""
-# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 

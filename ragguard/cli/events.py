@@ -1,5 +1,4 @@
 """`ragguard attribute`, `report` and `events`: which passages a wrong response rests on."""
-# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """`ragguard filter` and `explain`: judge retrieved passages, and draw one verdict."""
-# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """`ragguard proxy`: export, check and describe the model that scores passages."""
-# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """`ragguard verdicts`, `audit` and `store`: what is on record, whether it is whole, its tables."""
-# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 

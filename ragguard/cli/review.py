@@ -1,5 +1,4 @@
 """`ragguard review`: serves the page, and opens the knowledge base that the page may change."""
-# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 The report for people is one HTML file, which loads nothing and shows texts of strangers as text.
 """
-# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 

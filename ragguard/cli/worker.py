@@ -1,5 +1,4 @@
 """`ragguard worker`: attributes events until it is stopped."""
-# ruff: noqa: B008 - Typer reads from the default of a parameter what the option is.
 
 from __future__ import annotations
 
