@@ -233,7 +233,7 @@ class Outbox:
             with self._changed:
                 for event in events:
                     self._let_go(event)
-                    self._losses.forget(event)
+                    self._losses.why.pop(event.address, None)  # it has come again
                 self._changed.notify_all()
 
     def _let_go(self, event: Event) -> None:
@@ -256,7 +256,7 @@ class Outbox:
             raise
 
     def _raise_if_lost(self, address: Address) -> None:
-        if (why := self._losses.why(address)) is not None:
+        if (why := self._losses.why.get(address)) is not None:
             raise EventLostError(
                 f"event {address[1]} was lost: {why}; "
                 "report it again, with wait=True to be told at once"
