@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable
 from typing import Any
 
 from ragguard.fork import follow_forks
@@ -33,7 +32,11 @@ class BackgroundLoop:
         """Return `value`, or what it comes to on this loop if it can be awaited."""
         if not inspect.isawaitable(value):
             return value
-        return asyncio.run_coroutine_threadsafe(_awaited(value), self._loop()).result()
+
+        async def awaited() -> Any:
+            return await value
+
+        return asyncio.run_coroutine_threadsafe(awaited(), self._loop()).result()
 
     def _loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -46,7 +49,3 @@ class BackgroundLoop:
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
             self._begin()
-
-
-async def _awaited(value: Awaitable[Any]) -> Any:
-    return await value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from functools import partial
 from typing import Protocol
 
 
@@ -38,22 +39,13 @@ def _before() -> None:
             before()
 
 
-def _after_in_parent() -> None:
+def _after(*, in_child: bool) -> None:
     for owner in _forking:
-        owner._after_fork(in_child=False)
+        owner._after_fork(in_child=in_child)
     _forking.clear()
-    _one_fork_at_a_time.release()
-
-
-def _after_in_child() -> None:
-    global _one_fork_at_a_time
-    for owner in _forking:
-        owner._after_fork(in_child=True)
-    _forking.clear()
-    _one_fork_at_a_time = threading.Lock()
+    _one_fork_at_a_time.release()  # in the child, too, the thread goes on that has taken it
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
-    )
+    parent, child = partial(_after, in_child=False), partial(_after, in_child=True)
+    os.register_at_fork(before=_before, after_in_parent=parent, after_in_child=child)

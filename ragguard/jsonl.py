@@ -99,8 +99,7 @@ def passage_from_json(value: Any, place: str) -> Passage:
     for name, one in given.items():
         is_one, wanted = _FIELDS[name]
         if not is_one(one):
-            got = _WRONG[name](one) if name in _WRONG else None
-            _expected(place, f'"{name}" to be {wanted}', got or _KINDS[type(one)])
+            _expected(place, f'"{name}" to be {wanted}', _held(name, one))
     if "id" in given:
         given["id"] = str(given["id"])
     if "embedding" in given:
@@ -181,21 +180,16 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 _PARTS = frozenset({"[", "{", "[{", "]", "}", "},", "}]"})
 
 
-def _infinite(value: Any) -> str | None:
-    """Return that a number is not finite, or None for what is no number."""
-    return "one that is not finite" if type(value) in (int, float) else None
-
-
-def _wrong_entry(value: Any) -> str | None:
-    """Return which entry of a list is no number, or None."""
-    for number, one in enumerate(value if isinstance(value, list) else (), start=1):
-        if not _is_number(one):
-            wrong = "not finite" if type(one) in (int, float) else _KINDS[type(one)]
-            return f"one whose number {number} is {wrong}"
-    return None
-
-
-_WRONG: dict[str, Callable[[Any], str | None]] = {"score": _infinite, "embedding": _wrong_entry}
+def _held(name: str, value: Any) -> str:
+    """Return what a field holds instead of what it should."""
+    if name == "score" and type(value) in (int, float):
+        return "one that is not finite"
+    if name == "embedding" and isinstance(value, list):
+        for number, one in enumerate(value, start=1):
+            if not _is_number(one):
+                wrong = "not finite" if type(one) in (int, float) else _KINDS[type(one)]
+                return f"one whose number {number} is {wrong}"
+    return _KINDS[type(value)]
 
 
 def _expected(place: str, wanted: str, got: str) -> NoReturn:

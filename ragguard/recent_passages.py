@@ -16,7 +16,6 @@ from ragguard.passage import Passage
 MAX_METADATA = 8_000
 """Bytes in memory of one passage's metadata; what is larger is left out."""
 
-
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})  # what holds nothing else
 
 
@@ -32,11 +31,7 @@ class RecentPassages:
         self._newest_s: dict[str, float] = {}  # by tenant
 
     def remember(
-        self,
-        query: str,
-        passages: Sequence[Passage],
-        tenant: str = "",
-        response: str | None = None,
+        self, query: str, passages: Sequence[Passage], tenant: str = "", response: str | None = None
     ) -> None:
         """Keep the passages under a tenant's query, in place of what was kept before.
 

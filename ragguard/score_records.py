@@ -106,19 +106,15 @@ class Recording:
                 cannot rise. Leaving such queries out would cut off the clean traffic's own tail,
                 and every calibration would touch more than the last one.
         """
-        lines = below or {False: np.inf, True: np.inf}
-        highest = {naming: np.nextafter(line, -np.inf) for naming, line in lines.items()}
+        learned = []
+        for one in self.queries:
+            highest = np.nextafter(below[one.naming] if below else np.inf, -np.inf)
+            suspicions = np.minimum(one.suspicions, highest)
+            learned.append((one.naming, min(one.score, highest), suspicions))
         capped = " and counts as just below its threshold there" if below else ""
         moments = [record.recorded_at for record in self.queries]
         return Calibration.learned(
-            [
-                (
-                    record.naming,
-                    min(record.score, highest[record.naming]),
-                    np.minimum(record.suspicions, highest[record.naming]),
-                )
-                for record in self.queries
-            ],
+            learned,
             size=self.size,
             with_reference=self.with_reference,
             scorer=SCORER,

@@ -68,7 +68,8 @@ class Spans:
             return decide()
         try:
             verdict = decide()
-            self._tried(_describe, span, verdict)
+            if self._tried(span.is_recording):
+                self._tried(lambda: span.set_attributes(attributes(verdict)))
             return verdict
         except Exception as error:
             self._tried(span.set_attribute, "error.type", type(error).__qualname__)
@@ -86,8 +87,3 @@ class Spans:
             if self._failures & (self._failures - 1) == 0:
                 logger.warning("no span is told (%d times so far): %s", self._failures, error)
             return None
-
-
-def _describe(span: Any, verdict: Verdict) -> None:
-    if span.is_recording():
-        span.set_attributes(attributes(verdict))

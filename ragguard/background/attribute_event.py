@@ -68,6 +68,7 @@ class EventAttributor:
 
     def __post_init__(self) -> None:
         self._policy = as_policy(self.policy, shared=bool(getattr(self.store, "shared", True)))
+        self._seen = self.seen or RecentPassages()
         self._noted = False
         self._told: dict[tuple[str, str], float] = {}
 
@@ -84,32 +85,26 @@ class EventAttributor:
             InvalidInputError: The event cannot be attributed as it is.
             RagguardError: The store fails, or the attributor.
         """
-        query, response, passages = event.query, event.response, event.passages
-        why = self._hindrance(event)
-        if why is not None:
+        query, response, k = event.query, event.response, self._policy.top_k
+        if (why := self._hindrance(event)) is not None:
             return Attribution(query, response, "none", [], [], 0, cause="unclear", reason=why)
         # Not above: a guard that only filters needs neither a proxy nor an attribution method.
         from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
-        from ragguard.attribution.search import of_tenant
         from ragguard.background.evidence import with_evidence
 
-        k, alpha = self._policy.top_k, self._policy.attack_alpha
         if self.attributor is None:
             self.attributor = RAGOrigin(
                 proxy=self.proxy, embedder=self.embedder, top_k=k, max_scope=max(k, MAX_SCOPE)
             )
-        if self.retrieve is None:
-            found = self.attributor.attribute(query, response, lambda _, limit: passages[:limit])
-        else:
-            met: set[str] = set()
-            search = self._search(of_tenant(self.retrieve, event.tenant), event, met)
-            found = self.attributor.attribute(query, response, search)
-            if met and isinstance(found, Attribution):
-                reason, details = found.reason, {**found.details, "left_out": len(met)}
-                if found.cause != "poisoning":
-                    reason += f"; {len(met)} in quarantine already were left out of the search"
-                found = replace(found, reason=reason, details=details)
-        return with_evidence(found, self.judge or _shipped_filter, top_k=k, attack_alpha=alpha)
+        met: set[str] = set()
+        found = self.attributor.attribute(query, response, self._search(event, met))
+        if met and isinstance(found, Attribution):
+            reason, details = found.reason, {**found.details, "left_out": len(met)}
+            if found.cause != "poisoning":
+                reason += f"; {len(met)} in quarantine already were left out of the search"
+            found = replace(found, reason=reason, details=details)
+        judge, alpha = self.judge or _shipped_filter, self._policy.attack_alpha
+        return with_evidence(found, judge, top_k=k, attack_alpha=alpha)
 
     def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
         """Propose or quarantine the responsible passages, best first; once is as good as twice.
@@ -126,7 +121,7 @@ class EventAttributor:
         # Not above: a guard that only filters searches no knowledge base.
         from ragguard.background.evidence import Readings, found_beside
 
-        accused, readings = attribution.accused, Readings(event, self.seen)
+        accused, readings = attribution.accused, Readings(event, self._seen)
         blamed: dict[str, Passage] = {}
         for key, passage in zip(readings.keys([one.text for one in accused]), accused, strict=True):
             blamed.setdefault(key, passage)
@@ -135,8 +130,8 @@ class EventAttributor:
         entries = []
         store = self.store.of_tenant(event.tenant or None)
         spared = as_allowed(one for one in store.allowances() if one.holds)
-        least, trust = self._policy.top_k, self.trust or Trust()
-        found = found_beside(self.retrieve, event, [*blamed.values()], least=least)
+        trust = self.trust or Trust()
+        found = found_beside(self.retrieve, event, [*blamed.values()], least=self._policy.top_k)
         # What shows no mark is accused for what it states, and may be an honest page of which one
         # with marks holds a part.
         p_values, alpha = attribution.details.get("marks", {}), self._policy.attack_alpha
@@ -147,9 +142,7 @@ class EventAttributor:
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, place, marked=key in marked)
-            shown = True if self.retrieve is not None else None
-            if not shown and self.seen is not None:
-                shown = self.seen.has_passed(passage.text, event.tenant)
+            shown = self.retrieve is not None or self._seen.has_passed(passage.text, event.tenant)
             if lacks is None:
                 lacks = readings.doubt(passage.text, beside, known=shown)
             if lacks is None and (
@@ -178,11 +171,11 @@ class EventAttributor:
             return []
         done = store.accuse(entries, self._policy)
         if _is_undone(store, event):  # since then, so that `undo` has not seen what it accuses
-            mine = [one.entry.key for one in done if one.kept and one.entry.event_id == event.id]
-            for key in mine:
-                store.set_quarantine_status(
-                    key, "lapsed", said=_UNDONE, only=("proposed", "quarantined")
-                )
+            for one in done:
+                if one.kept and one.entry.event_id == event.id:
+                    store.set_quarantine_status(
+                        one.entry.key, "lapsed", said=_UNDONE, only=("proposed", "quarantined")
+                    )
             return []
         self._tell(event, done)
         return done
@@ -201,7 +194,7 @@ class EventAttributor:
             )
         return None
 
-    def _search(self, retrieve: Retrieve, event: Event, met: set[str]) -> Retrieve:
+    def _search(self, event: Event, met: set[str]) -> Retrieve:
         """Return a search without what is held: first what was read, last what the filter drops.
 
         No passage taught the generator anything that it has not read. Texts that the filter drops,
@@ -209,11 +202,15 @@ class EventAttributor:
         what a report hands in only that counts which the search finds, and this guard has let
         through, if it knows. As many more are asked for as are held, whose keys are put into `met`.
         """
-        held, seen = self._held(event), self.seen
+        if self.retrieve is None:
+            return lambda _, limit: event.passages[:limit]
+        # Not above, as in `attribute`.
+        from ragguard.attribution.search import of_tenant
+
+        retrieve, held = of_tenant(self.retrieve, event.tenant), self._held(event)
         texts = [one.text for one in event.passages]
-        if seen is not None:
-            texts = [one for one in texts if seen.has_passed(one, event.tenant) is not False]
-        read = set(content_keys(texts))
+        passed = [one for one in texts if self._seen.has_passed(one, event.tenant) is not False]
+        read = set(content_keys(passed))
 
         def unquarantined(query: str, limit: int) -> list[Passage]:
             asked, known = limit, -1

@@ -222,7 +222,7 @@ def _stretches(text: str) -> list[str]:
 class Readings:
     """What other texts say of an event's, each read once: long ones are remembered nowhere else."""
 
-    def __init__(self, event: Event, seen: RecentPassages | None) -> None:
+    def __init__(self, event: Event, seen: RecentPassages) -> None:
         self._event, self._seen = event, seen
         self._shows_one = partial(shows_one, event.query)
         self.keys = _remembered(content_keys)
@@ -236,9 +236,7 @@ class Readings:
         """
         if known is False:
             return "this guard has not let it through, so no answer can rest on it"
-        same = [*beside]
-        if self._seen is not None:
-            same += self._seen.of_same_letters(text, self._event.tenant)
+        same = [*beside, *self._seen.of_same_letters(text, self._event.tenant)]
         key, *keys = self.keys([text, *same])
         others = {one for one, its in zip(same, keys, strict=True) if one != text and its == key}
         if not known:  # then a page of the same words may be written in any way
@@ -274,7 +272,7 @@ class Readings:
         and those planted beside an accused text may come first. What shows a mark of attack is no
         such page, nor is one that is accused itself.
         """
-        if self._seen is None or not accused:
+        if not accused:
             return []
         said = said_elsewhere(
             np.unique(np.concatenate(self._marks([one.text for one in accused.values()]))),

@@ -105,32 +105,24 @@ class HourlyQuota:
 
 
 class Losses:
-    """Counts what was lost, as `reports_lost`."""
+    """Counts what was lost, as `reports_lost`, and says `why`, by tenant and id of the event."""
 
     def __init__(self, counter: VerdictCounter | None) -> None:
         self._counter = counter
-        self._why: OrderedDict[tuple[str, str], str] = OrderedDict()  # by tenant and id
         self._told_at = 1
+        self.why: OrderedDict[tuple[str, str], str] = OrderedDict()
         self.reports = 0
 
     def add(self, event: Event, why: str) -> None:
         """Count an event's reports, and log it now and then."""
         self.reports += event.reports
-        self._why[event.address] = why
-        self._why.move_to_end(event.address)
-        if len(self._why) > _MAX_WHY:
-            self._why.popitem(last=False)
+        self.why[event.address] = why
+        self.why.move_to_end(event.address)
+        if len(self.why) > _MAX_WHY:
+            self.why.popitem(last=False)
         if self._counter is not None:
             self._counter.add(reports_lost=event.reports)
         # The first, second, fourth, eighth ...: a flood must not flood the log as well.
         if self.reports >= self._told_at:
             self._told_at = 2 * self.reports
             logger.error("event %s is lost: %s (%d lost so far)", event.id, why, self.reports)
-
-    def forget(self, event: Event) -> None:
-        """Take back that the event is lost: it came again and was kept."""
-        self._why.pop(event.address, None)
-
-    def why(self, address: tuple[str, str]) -> str | None:
-        """Return why a tenant's event was lost; None for one that was not, as far as known."""
-        return self._why.get(address)

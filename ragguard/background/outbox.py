@@ -52,7 +52,7 @@ class Outbox:
 
     def _begin(self) -> None:
         self._changed = threading.Condition()
-        self._starting = threading.RLock()  # a signal may submit while this thread starts it
+        self.starting = threading.RLock()  # a signal may submit while this thread starts it
         self._queue = FairQueue(max_events=self._max_events, max_bytes=_MAX_BYTES)
         self._unsaved: Counter[Address] = Counter()  # two reporters may hold the same claim
         self._passageless: Turns[Address] = Turns()  # events not known to be settled
@@ -94,7 +94,7 @@ class Outbox:
 
     def start(self) -> None:
         """Have a thread that saves what was taken whenever `work` is set."""
-        with self._starting:
+        with self.starting:
             if not self.closed:
                 self.thread = running(self.thread, self._save_all, "ragguard-save")
 
@@ -109,7 +109,7 @@ class Outbox:
         """Stop once the rest is saved, or the store fails, or `timeout` seconds are over."""
         for event in (self.stop, self.work, self.saved):  # saved: whoever waits for it is to stop
             event.set()
-        with self._starting:
+        with self.starting:
             thread = self.thread
         if thread is None or not thread.is_alive():
             self._save_rest()
@@ -233,7 +233,7 @@ class Outbox:
             with self._changed:
                 for event in events:
                     self._let_go(event)
-                    self._losses.forget(event)
+                    self._losses.why.pop(event.address, None)  # it has come again
                 self._changed.notify_all()
 
     def _let_go(self, event: Event) -> None:
@@ -256,7 +256,7 @@ class Outbox:
             raise
 
     def _raise_if_lost(self, address: Address) -> None:
-        if (why := self._losses.why(address)) is not None:
+        if (why := self._losses.why.get(address)) is not None:
             raise EventLostError(
                 f"event {address[1]} was lost: {why}; "
                 "report it again, with wait=True to be told at once"

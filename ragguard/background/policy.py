@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from ragguard.arguments import (
     require_choice,
@@ -19,7 +19,7 @@ from ragguard.audit.quarantine import Limits
 from ragguard.audit.trail import Change, this_process
 from ragguard.errors import InvalidInputError
 from ragguard.passage import text_digest
-from ragguard.trust import Origin, Trust
+from ragguard.trust import Trust
 
 PolicyName = Literal["observe", "review", "auto"]
 
@@ -89,9 +89,7 @@ def trust_change(trust: Trust) -> Change:
     return Change("trust.set", named, this_process(), details)
 
 
-def _plain(origin: Origin | str) -> list[object]:
-    if isinstance(origin, str):
-        return [origin]
+def _plain(origin: Any) -> list[object]:  # a `Trust` makes an `Origin` of every str
     return [*map(sorted, (origin.source, origin.author, origin.batch)), str(origin.older_than)]
 
 

@@ -24,7 +24,6 @@ from ragguard.background.threads import (
     shared_interpreter,
 )
 from ragguard.errors import InvalidInputError, RagguardError
-from ragguard.fork import follow_forks
 
 logger = logging.getLogger(__name__)
 
@@ -78,17 +77,12 @@ class Worker:
         for name in ("max_attempts", "max_starts", "max_unsaved", "lease_s", "poll_s"):
             require_positive(**{name: getattr(self, name)})
         self.outbox = Outbox(self.store, self.max_unsaved, self.counter)
-        self._begin()
-        follow_forks(self)
-
-    def _begin(self) -> None:
-        self._starting = threading.RLock()  # a signal may submit while this thread starts it
         self._thread: threading.Thread | None = None
 
     @property
     def threads(self) -> list[threading.Thread]:
-        """What runs for it."""
-        return [thread for thread in (self.outbox.thread, self._thread) if thread is not None]
+        """What runs for it: in the child of a fork nothing, until something is started there."""
+        return [one for one in (self.outbox.thread, self._thread) if one and one.is_alive()]
 
     def submit(self, event: Event) -> bool:
         """Take over an event, without waiting or raising; False if the event is lost already."""
@@ -104,7 +98,7 @@ class Worker:
     def start(self) -> None:
         """Start the threads unless they run already or the worker is closed."""
         self.outbox.start()
-        with self._starting:
+        with self.outbox.starting:
             before = self._thread
             if not self.outbox.closed:
                 self._thread = running(before, self._attribute_all, "ragguard-attribute")
@@ -132,7 +126,7 @@ class Worker:
         for thread in self.threads:
             if thread is not threading.current_thread():
                 thread.join(deadline.left())
-        return not self.outbox.unsaved and not any(thread.is_alive() for thread in self.threads)
+        return not self.outbox.unsaved and not self.threads
 
     def run_once(self) -> bool:
         """Claim one event and attribute it in the caller's thread; False if there is none.
@@ -264,10 +258,6 @@ class Worker:
         if final:
             self.outbox.settle(event)
         return False
-
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            self._begin()
 
 
 def _give_way(event: Event) -> bool:
