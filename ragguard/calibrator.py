@@ -30,7 +30,7 @@ from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.passage import as_passages
-from ragguard.score_records import Recording, measure_of
+from ragguard.score_records import Recording, measure_of, most_frequent
 from ragguard.trust import Trust
 
 
@@ -177,20 +177,24 @@ def _digest(made: Calibration) -> str:
 def calibrated_on(traffic: RetrievedSets, k: int | None) -> Calibration:
     """Return the calibration that `Guard.calibrate` makes; queries without passages are skipped."""
     learned: list[tuple[bool, float, NDArray[np.float64]]] = []
-    size, with_reference = 1, False
+    with_reference = False
     for query, passages in traffic:
         if given := as_passages(passages):
             judged = min(k or len(given), len(given))
             scored = gather(query, given, judged)
             learned.append((scored.naming, scored.score, scored.suspicion))
-            size = max(size, judged)
             with_reference |= len(given) > judged
     if not learned:
         raise CalibrationError("no query of the traffic has passages; give clean traffic")
+    size = most_frequent(len(suspicion) for *_, suspicion in learned)
+    alike = [one for one in learned if len(one[2]) == size]
     return Calibration.learned(
-        learned,
+        alike,
         size=size,
         with_reference=with_reference,
         scorer=SCORER,
-        source=f"{len(learned)} queries given to Guard.calibrate",
+        source=(
+            f"{len(alike)} queries given to Guard.calibrate; left out: {len(learned) - len(alike)} "
+            f"with more or fewer passages than {size}"
+        ),
     )

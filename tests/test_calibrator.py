@@ -191,3 +191,18 @@ def test_trusted_traffic_is_held_to_the_same():
         made.adopt_traffic(planted, None)
     assert made.adopted is None
     assert made.adopt_traffic(planted, None, force=True) is made.adopted
+
+
+def longer(pairs):
+    """Return the pairs with one more, of far more passages than the others have."""
+    return [*pairs, ("What is the fort of Halden like?", [f"Stone {n} is grey." for n in range(9)])]
+
+
+def test_one_longer_set_makes_no_way_around_the_bounds():
+    made = calibrator()
+    planted = [(query, [query, *passages]) for query, passages in QUERIES]
+    with pytest.raises(CalibrationError, match="the threshold would rise"):
+        made.adopt_traffic(longer(planted), None)
+    adopted = made.adopt_traffic(longer(QUERIES), None, force=True)
+    assert (adopted.size, adopted.queries) == (1, len(QUERIES))
+    assert adopted.source.endswith("left out: 1 with more or fewer passages than 1")

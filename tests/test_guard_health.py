@@ -64,8 +64,9 @@ def test_the_parts_of_a_guard_are_told(tmp_path):
         assert "audit.db" in health.store
         assert health.quarantined == 1
         assert health.calibration == (
-            "10 queries given to Guard.calibrate; asking: 10 queries, alpha kept with 90 % "
-            "confidence; naming: as shipped"
+            "10 queries given to Guard.calibrate; left out: 0 with more or fewer passages than "
+            f"{len(PASSAGES)}; asking: 10 queries, alpha kept with 90 % confidence; "
+            "naming: as shipped"
         )
         assert set(health.threads) == {
             "ragguard-quarantine",
