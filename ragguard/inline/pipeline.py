@@ -17,7 +17,7 @@ from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
 from ragguard.inline.evidence import LATE, gather
-from ragguard.inline.explanations import explained
+from ragguard.inline.explanations import explained, unsuspected
 from ragguard.inline.features.concentration import content_words
 from ragguard.inline.features.manner import shipped
 from ragguard.inline.ragdefender.filter import group_and_isolate
@@ -168,7 +168,8 @@ class ConformalFilter:
         failure: Exception | None = None,
     ) -> Decision:
         if judged is None:
-            return Decision(gated.attacked, gated.p_value, flags, list)
+            quiet = [unsuspected(passage) for passage in gated.passages]
+            return Decision(gated.attacked, gated.p_value, flags, lambda: quiet)
         late = [*judged.undone.values()].count(LATE)
         if failure is None and late:
             failure = JudgingError(
