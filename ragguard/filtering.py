@@ -125,7 +125,7 @@ class Filtering:
                 raise found
             decision = found.decide(embedder)
         except Exception as failure:
-            decision = undecided(given, self.quarantine.held(tenant), failure)
+            decision = undecided(given, self.quarantine.held(tenant), failure, self.trust)
         raised = self._raised(decision.failure)
         error = self._told(decision, len(given))
         if self.on_error == "hold" and decision.undecided:
