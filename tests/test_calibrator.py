@@ -64,6 +64,19 @@ def test_a_file_that_cannot_be_written(tmp_path):
         made.save(tmp_path / "missing" / "c.json")
 
 
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "c.json"
+    calibrator(own(19)).save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(CalibrationError, match=r"No space left on device; pass a path that"):
+        calibrator(own(30)).save(path)
+    assert path.read_bytes() == before
+
+
 def test_what_is_refused_changes_nothing():
     given = own(19)
     made = calibrator(given)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import CalibrationError, InvalidInputError
+from ragguard.file_mode import write_whole
 from ragguard.inline.conformal import CONFIDENCE, Calibration
 from ragguard.inline.scoring import SCORER
 
@@ -60,9 +61,10 @@ def save_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> 
         "passage_naming": calibration.passage_naming.tolist(),
     }
     try:
-        Path(path).write_text(json.dumps(data) + "\n", encoding="utf-8")
+        write_whole(Path(path), [json.dumps(data).encode() + b"\n"])
     except (OSError, ValueError) as error:
-        raise CalibrationError(f"cannot write the calibration to {path}: {error}") from error
+        why = getattr(error, "strerror", error)
+        raise CalibrationError(f"cannot write the calibration to {path}: {why}") from error
 
 
 def load_calibration(path: str | os.PathLike[str]) -> Calibration:
