@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from functools import cache
 from importlib import resources
+from math import inf
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -131,6 +132,25 @@ def measure_for(
     """
     own = None if calibration is None else calibration.of(naming, alpha)
     return own or default_calibration(size, with_reference=with_reference)
+
+
+def require_each_class(calibration: Calibration | None, alpha: float) -> None:
+    """Check that `alpha` can be reached for either class of queries, by its sample or as shipped.
+
+    Raises:
+        CalibrationError: The samples are too small for it.
+    """
+    shipped = default_calibration(1, with_reference=False)
+    (calibration or shipped).require(alpha)
+    if calibration is None or shipped.threshold(alpha, 1) < inf:
+        return
+    for naming, do in ((False, "ask something"), (True, "only name something")):
+        if calibration.of(naming, alpha) is None:
+            raise CalibrationError(
+                f"with alpha={alpha:g} no query of those that {do} could be found attacked: the "
+                "calibration has too few of them, and so has the shipped one; add such queries to "
+                "the clean traffic or raise alpha"
+            )
 
 
 def gate_threshold(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import JudgingError
 from ragguard.inline.budget import Budget
-from ragguard.inline.calibration_file import default_calibration, measure_for
+from ragguard.inline.calibration_file import measure_for, require_each_class
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
@@ -42,7 +42,8 @@ class ConformalFilter:
         trust: Whose passages may spend which share of alpha; None means all alike.
 
     Raises:
-        CalibrationError: The calibration has too few queries for `alpha`.
+        CalibrationError: The calibration has too few queries for `alpha`, or for one kind of them
+            both it and the shipped one.
     """
 
     def __init__(
@@ -55,8 +56,7 @@ class ConformalFilter:
         calibration: Calibration | None = None,
         trust: Trust | None = None,
     ) -> None:
-        sample = calibration or default_calibration(1, with_reference=False)
-        sample.require(alpha)
+        require_each_class(calibration, alpha)
         # Read now, not at the first query.
         class_bigram()
         shipped()
