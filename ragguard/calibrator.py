@@ -27,8 +27,10 @@ from ragguard.inline.decision import SetFilter, Strategy
 from ragguard.inline.drift import Drift, DriftWatch
 from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.quarantined import Quarantined
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
+from ragguard.inline.screening import to_judge
 from ragguard.passage import as_passages
 from ragguard.score_records import Recording, measure_of, most_frequent
 from ragguard.trust import Trust
@@ -69,6 +71,7 @@ class Calibrator:
             trust=trust,
         )
         self._alpha = alpha
+        self._trust = trust
         default_calibration(1, with_reference=True)  # read now, not at the first query
         self._put_in_force(calibration, self._filter_by(calibration=calibration))
 
@@ -88,10 +91,15 @@ class Calibrator:
         self.in_force = "none: RAGDefender as published"
 
     def adopt_traffic(
-        self, traffic: RetrievedSets, k: int | None, *, force: bool = False
+        self,
+        traffic: RetrievedSets,
+        k: int | None,
+        quarantined: Quarantined | None = None,
+        *,
+        force: bool = False,
     ) -> Calibration:
         """Do what `Guard.calibrate` does; `ragguard.inline.admission` says what is refused."""
-        return self._adopt(calibrated_on(traffic, k), force=force)
+        return self._adopt(calibrated_on(traffic, k, quarantined, self._trust), force=force)
 
     def adopt_recorded(
         self,
@@ -174,16 +182,22 @@ def _digest(made: Calibration) -> str:
     return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()[:32]
 
 
-def calibrated_on(traffic: RetrievedSets, k: int | None) -> Calibration:
+def calibrated_on(
+    traffic: RetrievedSets,
+    k: int | None,
+    quarantined: Quarantined | None = None,
+    trust: Trust | None = None,
+) -> Calibration:
     """Return the calibration that `Guard.calibrate` makes; queries without passages are skipped."""
     learned: list[tuple[bool, float, NDArray[np.float64]]] = []
     with_reference = False
     for query, passages in traffic:
-        if given := as_passages(passages):
-            judged = min(k or len(given), len(given))
-            scored = gather(query, given, judged)
+        given = as_passages(passages)
+        shown, judged = to_judge(given, k or len(given), quarantined or Quarantined(), trust)
+        if judged:
+            scored = gather(query, shown, judged)
             learned.append((scored.naming, scored.score, scored.suspicion))
-            with_reference |= len(given) > judged
+            with_reference |= len(shown) > judged
     if not learned:
         raise CalibrationError("no query of the traffic has passages; give clean traffic")
     size = most_frequent(len(suspicion) for *_, suspicion in learned)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragguard import Guard
 from ragguard.audit import ScoredQuery
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
@@ -219,3 +220,29 @@ def test_one_longer_set_makes_no_way_around_the_bounds():
     adopted = made.adopt_traffic(longer(QUERIES), None, force=True)
     assert (adopted.size, adopted.queries) == (1, len(QUERIES))
     assert adopted.source.endswith("left out: 1 with more or fewer passages than 1")
+
+
+@pytest.mark.parametrize("decide", ["quarantine", "allow"])
+@pytest.mark.parametrize("k", [None, 2])
+def test_nothing_is_learned_of_what_the_filter_does_not_judge(decide, k):
+    planted = [
+        (query, [Passage(query, metadata={"source": "faq"}), *passages])
+        for query, passages in QUERIES
+    ]
+    with Guard(alpha=0.05) as guard:
+        if decide == "allow":
+            guard.allow("faq", why="our own")
+        else:
+            for _, (page, *_) in planted:
+                guard.quarantine(page, why="planted")
+        made = guard.calibrate(planted, k=k)
+    clean = calibrator().adopt_traffic(QUERIES, None, force=True)
+    assert made.scores.tolist() == clean.scores.tolist()
+    assert (made.size, made.with_reference) == (1, False)
+
+
+def test_a_query_of_which_nothing_is_judged_does_not_count():
+    with Guard(alpha=0.05) as guard:
+        guard.quarantine(QUERIES[0][1][0], why="planted")
+        with pytest.raises(CalibrationError, match="no query of the traffic has passages"):
+            guard.calibrate(QUERIES[:1])

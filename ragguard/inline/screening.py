@@ -104,6 +104,15 @@ def screened(
     return Screened(gated, passages, aside, protected - aside.keys())
 
 
+def to_judge(
+    passages: Sequence[Passage], k: int, quarantined: Quarantined, trust: Trust | None = None
+) -> tuple[Sequence[Passage], int]:
+    """Return the passages that `screened` asks the gate about, and how many it shows of them."""
+    aside = _set_aside(passages, quarantined, _protected(passages, quarantined.allowed, trust))
+    rest = _without(aside, passages)
+    return rest, min(_left(k, passages, aside) if quarantined.allowed else k, len(rest))
+
+
 def undecided(
     passages: Sequence[Passage],
     quarantined: Quarantined,
