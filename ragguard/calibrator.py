@@ -32,7 +32,7 @@ from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.inline.screening import to_judge
 from ragguard.passage import as_passages
-from ragguard.score_records import Recording, measure_of, most_frequent
+from ragguard.score_records import Recording, measure_of, most_frequent, question_hash
 from ragguard.trust import Trust
 
 
@@ -188,27 +188,32 @@ def calibrated_on(
     quarantined: Quarantined | None = None,
     trust: Trust | None = None,
 ) -> Calibration:
-    """Return the calibration that `Guard.calibrate` makes; queries without passages are skipped."""
-    learned: list[tuple[bool, float, NDArray[np.float64]]] = []
-    with_reference = False
+    """Return the calibration that `Guard.calibrate` makes; queries without passages are skipped.
+
+    Of a question that comes several times, the last time counts.
+    """
+    learned: dict[str, tuple[bool, float, NDArray[np.float64]]] = {}
+    given, with_reference = 0, False
     for query, passages in traffic:
-        given = as_passages(passages)
-        shown, judged = to_judge(given, k or len(given), quarantined or Quarantined(), trust)
+        found = as_passages(passages)
+        shown, judged = to_judge(found, k or len(found), quarantined or Quarantined(), trust)
         if judged:
             scored = gather(query, shown, judged)
-            learned.append((scored.naming, scored.score, scored.suspicion))
+            learned[question_hash(query)] = scored.naming, scored.score, scored.suspicion
             with_reference |= len(shown) > judged
+            given += 1
     if not learned:
         raise CalibrationError("no query of the traffic has passages; give clean traffic")
-    size = most_frequent(len(suspicion) for *_, suspicion in learned)
-    alike = [one for one in learned if len(one[2]) == size]
+    size = most_frequent(len(suspicion) for *_, suspicion in learned.values())
+    alike = [one for one in learned.values() if len(one[2]) == size]
     return Calibration.learned(
         alike,
         size=size,
         with_reference=with_reference,
         scorer=SCORER,
         source=(
-            f"{len(alike)} queries given to Guard.calibrate; left out: {len(learned) - len(alike)} "
-            f"with more or fewer passages than {size}"
+            f"{len(alike)} queries given to Guard.calibrate; left out: {given - len(learned)} "
+            f"repeated questions, {len(learned) - len(alike)} with more or fewer passages than "
+            f"{size}"
         ),
     )

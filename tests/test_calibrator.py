@@ -20,7 +20,10 @@ from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage
 
 QUERIES = [
-    (f"What is the {word} of Halden like?", [f"The {other} of Halden is by the river."])
+    (
+        f"What is the {word} of Halden like with a {other}?",
+        [f"The {other} of Halden is by the river."],
+    )
     for word in "mill port inn lock farm".split()
     for other in "church bridge ford tower barn".split()
 ]
@@ -219,7 +222,9 @@ def test_one_longer_set_makes_no_way_around_the_bounds():
         made.adopt_traffic(longer(planted), None)
     adopted = made.adopt_traffic(longer(QUERIES), None, force=True)
     assert (adopted.size, adopted.queries) == (1, len(QUERIES))
-    assert adopted.source.endswith("left out: 1 with more or fewer passages than 1")
+    assert adopted.source.endswith(
+        "left out: 0 repeated questions, 1 with more or fewer passages than 1"
+    )
 
 
 @pytest.mark.parametrize("decide", ["quarantine", "allow"])
@@ -246,3 +251,14 @@ def test_a_query_of_which_nothing_is_judged_does_not_count():
         guard.quarantine(QUERIES[0][1][0], why="planted")
         with pytest.raises(CalibrationError, match="no query of the traffic has passages"):
             guard.calibrate(QUERIES[:1])
+
+
+def test_a_question_that_comes_again_counts_once_as_it_came_last():
+    earlier = [(query, [query]) for query, _ in QUERIES]
+    shuffled = [(" ".join(reversed(query.split())), [query]) for query, _ in QUERIES]
+    made, once = calibrator(), calibrator()
+    adopted = made.adopt_traffic([*earlier, *shuffled, *QUERIES], None)
+    assert adopted.scores.tolist() == once.adopt_traffic(QUERIES, None).scores.tolist()
+    assert f"left out: {2 * len(QUERIES)} repeated questions" in adopted.source
+    with pytest.raises(CalibrationError, match="at least 19 calibration queries, there are 5"):
+        made.adopt_traffic(QUERIES[:5] * 10, None)

@@ -23,7 +23,7 @@ def calibrate(
         "calibration.json"
     ),
     alpha: Annotated[
-        float, share("The share of clean queries that it has to serve: 1/ALPHA - 1 lines.")
+        float, share("The share of clean queries that it has to serve: 1/ALPHA - 1 questions.")
     ] = 0.01,
     k: options.K = None,
     from_store: Annotated[

@@ -30,7 +30,8 @@ def test_writes_what_the_guard_and_filter_read(run, jsonl, tmp_path, clean, atta
         "passages_per_query": 3,
         "alpha": 0.1,
         "source": (
-            "20 queries given to Guard.calibrate; left out: 0 with more or fewer passages than 3"
+            "20 queries given to Guard.calibrate; left out: 0 repeated questions, 0 with more or "
+            "fewer passages than 3"
         ),
         "promise": "asking: 20 queries, alpha kept on average; naming: as shipped",
     }
