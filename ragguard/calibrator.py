@@ -27,10 +27,12 @@ from ragguard.inline.decision import SetFilter, Strategy
 from ragguard.inline.drift import Drift, DriftWatch
 from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.quarantined import Quarantined
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
+from ragguard.inline.screening import to_judge
 from ragguard.passage import as_passages
-from ragguard.score_records import Recording, measure_of
+from ragguard.score_records import Recording, measure_of, most_frequent, question_hash
 from ragguard.trust import Trust
 
 
@@ -69,6 +71,7 @@ class Calibrator:
             trust=trust,
         )
         self._alpha = alpha
+        self._trust = trust
         default_calibration(1, with_reference=True)  # read now, not at the first query
         self._put_in_force(calibration, self._filter_by(calibration=calibration))
 
@@ -88,10 +91,15 @@ class Calibrator:
         self.in_force = "none: RAGDefender as published"
 
     def adopt_traffic(
-        self, traffic: RetrievedSets, k: int | None, *, force: bool = False
+        self,
+        traffic: RetrievedSets,
+        k: int | None,
+        quarantined: Quarantined | None = None,
+        *,
+        force: bool = False,
     ) -> Calibration:
         """Do what `Guard.calibrate` does; `ragguard.inline.admission` says what is refused."""
-        return self._adopt(calibrated_on(traffic, k), force=force)
+        return self._adopt(calibrated_on(traffic, k, quarantined, self._trust), force=force)
 
     def adopt_recorded(
         self,
@@ -174,23 +182,38 @@ def _digest(made: Calibration) -> str:
     return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()[:32]
 
 
-def calibrated_on(traffic: RetrievedSets, k: int | None) -> Calibration:
-    """Return the calibration that `Guard.calibrate` makes; queries without passages are skipped."""
-    learned: list[tuple[bool, float, NDArray[np.float64]]] = []
-    size, with_reference = 1, False
+def calibrated_on(
+    traffic: RetrievedSets,
+    k: int | None,
+    quarantined: Quarantined | None = None,
+    trust: Trust | None = None,
+) -> Calibration:
+    """Return the calibration that `Guard.calibrate` makes; queries without passages are skipped.
+
+    Of a question that comes several times, the last time counts.
+    """
+    learned: dict[str, tuple[bool, float, NDArray[np.float64]]] = {}
+    given, with_reference = 0, False
     for query, passages in traffic:
-        if given := as_passages(passages):
-            judged = min(k or len(given), len(given))
-            scored = gather(query, given, judged)
-            learned.append((scored.naming, scored.score, scored.suspicion))
-            size = max(size, judged)
-            with_reference |= len(given) > judged
+        found = as_passages(passages)
+        shown, judged = to_judge(found, k or len(found), quarantined or Quarantined(), trust)
+        if judged:
+            scored = gather(query, shown, judged)
+            learned[question_hash(query)] = scored.naming, scored.score, scored.suspicion
+            with_reference |= len(shown) > judged
+            given += 1
     if not learned:
         raise CalibrationError("no query of the traffic has passages; give clean traffic")
+    size = most_frequent(len(suspicion) for *_, suspicion in learned.values())
+    alike = [one for one in learned.values() if len(one[2]) == size]
     return Calibration.learned(
-        learned,
+        alike,
         size=size,
         with_reference=with_reference,
         scorer=SCORER,
-        source=f"{len(learned)} queries given to Guard.calibrate",
+        source=(
+            f"{len(alike)} queries given to Guard.calibrate; left out: {given - len(learned)} "
+            f"repeated questions, {len(learned) - len(alike)} with more or fewer passages than "
+            f"{size}"
+        ),
     )

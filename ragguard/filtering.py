@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -87,12 +88,16 @@ class Filtering:
         """Return what `Guard.filter_batch` returns."""
         most, whose = require_k(k), require_tenant(tenant)
         checked = list(pairs("queries_and_passages", queries_and_passages))
-        found = [self._screened(query, given, most, whose) for query, given in checked]
-        needs = [one.gated.needs for one in found if isinstance(one, Screened)]
+        found = [
+            (time.time_ns(), self._screened(query, given, most, whose)) for query, given in checked
+        ]
+        needs = [one.gated.needs for _, one in found if isinstance(one, Screened)]
         embedder = embedded_at_once(needs, self.embedder)
         return [
-            self._spans.around(partial(self._verdict, query, given, most, whose, one, embedder))
-            for (query, given), one in zip(checked, found, strict=True)
+            self._spans.around(
+                partial(self._verdict, query, given, most, whose, one, embedder), begun
+            )
+            for (query, given), (begun, one) in zip(checked, found, strict=True)
         ]
 
     def _screened(
@@ -125,7 +130,7 @@ class Filtering:
                 raise found
             decision = found.decide(embedder)
         except Exception as failure:
-            decision = undecided(given, self.quarantine.held(tenant), failure)
+            decision = undecided(given, self.quarantine.held(tenant), failure, self.trust)
         raised = self._raised(decision.failure)
         error = self._told(decision, len(given))
         if self.on_error == "hold" and decision.undecided:

@@ -196,7 +196,8 @@ class Guard(Feedback, Deciding):
 
         Traffic that raises the threshold by more than 1 nat, or so far that less than 90 % of the
         reference attacks are found that the shipped calibration finds, is refused: it may hold
-        what an attacker planted or asked.
+        what an attacker planted or asked. Each question counts once, as it came last. As in
+        `filter`, what is in quarantine or allowed is not judged: nothing is learned of it.
 
         Args:
             traffic: Pairs of query and passages as the retriever returns them, without attacks.
@@ -204,12 +205,13 @@ class Guard(Feedback, Deciding):
             force: Adopt it all the same: you know that it is clean.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or refused, for the
+            CalibrationError: Fewer than 1 / alpha - 1 questions with passages; or refused, for the
                 reason that the message gives.
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         most = require_k(k)
-        made = self._parts.calibrator.adopt_traffic(pairs("traffic", traffic), most, force=force)
+        given, held = pairs("traffic", traffic), self._parts.quarantine.held()
+        made = self._parts.calibrator.adopt_traffic(given, most, held, force=force)
         self._parts.note_calibration()
         return made
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Self
@@ -43,21 +44,29 @@ def question_hash(query: str) -> str:
     return blake2b(words, digest_size=8).hexdigest()
 
 
+def most_frequent(sizes: Iterable[int]) -> int:
+    """Return the most frequent of some sizes, of several the largest."""
+    counts = Counter(sizes)
+    return max(counts, key=lambda size: (counts[size], size))
+
+
 @dataclass(frozen=True)
 class Recording:
     """The queries of a record that a calibration is made of, and how many were left out."""
 
-    queries: tuple[ScoredQuery, ...]  # one at least, oldest first; of one kind, each question once
+    queries: tuple[ScoredQuery, ...]  # one at least, oldest first; alike, each question once
     repeated: int  # because the same question was asked again later
     other_kind: int  # for having reference passages while most have none, or the other way round
+    other_size: int  # for having more or fewer passages than most
 
     @classmethod
     def of(cls, scored: Sequence[ScoredQuery], *, newest: int | None = None) -> Self:
         """Choose from what a store keeps.
 
-        Only one kind of query can be calibrated on at a time, with or without reference passages:
-        the more frequent one. Of a question that was asked several times the last time counts:
-        nobody gets more weight by asking again. Other scorers' records are left out.
+        Only one kind of query can be calibrated on at a time, with or without reference passages
+        and with so many judged ones: the most frequent. Of a question that was asked several times
+        the last time counts: nobody gets more weight by asking again. Other scorers' records are
+        left out.
 
         Args:
             scored: What the store keeps, oldest first.
@@ -78,12 +87,15 @@ class Recording:
         once = list(last.values())[:newest][::-1]
         over_fetched = 2 * sum(record.with_reference for record in once) > len(once)
         kind = [record for record in once if record.with_reference == over_fetched]
-        return cls(tuple(kind), len(found) - len(last), len(once) - len(kind))
+        size = most_frequent(len(record.suspicions) for record in kind)
+        alike = [record for record in kind if len(record.suspicions) == size]
+        left_out = len(found) - len(last), len(once) - len(kind), len(kind) - len(alike)
+        return cls(tuple(alike), *left_out)
 
     @property
     def size(self) -> int:
-        """The most passages that were judged for a query."""
-        return max(len(record.suspicions) for record in self.queries)
+        """How many passages were judged for each query."""
+        return len(self.queries[0].suspicions)
 
     @property
     def with_reference(self) -> bool:
@@ -122,7 +134,8 @@ class Recording:
                 f"{len(self.queries)} queries recorded from {min(moments):%Y-%m-%d} to "
                 f"{max(moments):%Y-%m-%d} UTC; the gate in force fires on {fired.above} of them"
                 f"{capped}; left out: {self.repeated} repeated questions, {self.other_kind} "
-                f"{'without' if self.with_reference else 'with'} reference passages"
+                f"{'without' if self.with_reference else 'with'} reference passages, "
+                f"{self.other_size} with more or fewer passages than {self.size}"
             ),
         )
 

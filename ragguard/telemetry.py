@@ -61,9 +61,12 @@ class Spans:
             return
         self._start = trace.get_tracer("ragguard", __version__).start_span
 
-    def around(self, decide: Callable[[], Verdict]) -> Verdict:
-        """Return the verdict of `decide`, with a span of the time that it took."""
-        span = self._tried(self._start, SPAN, attributes=_GUARDRAIL)
+    def around(self, decide: Callable[[], Verdict], begun: int | None = None) -> Verdict:
+        """Return the verdict of `decide`, with a span of the time that it took.
+
+        The span begins now, or at `begun`, in nanoseconds since 1970.
+        """
+        span = self._tried(self._start, SPAN, attributes=_GUARDRAIL, start_time=begun)
         if span is None:
             return decide()
         try:

@@ -151,7 +151,7 @@ def test_alpha_may_be_a_number_of_another_library(alpha):
 
 def test_where_a_calibration_is_saved_to():
     with Guard(alpha=0.1) as guard:
-        guard.calibrate(("q?", ["a", f"b{i}"]) for i in range(20))
+        guard.calibrate((f"q{i}?", ["a", f"b{i}"]) for i in range(20))
         with pytest.raises(InvalidInputError, match="path must be a path, not NoneType"):
             guard.save_calibration(None)
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragguard import Guard
 from ragguard.audit import ScoredQuery
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
@@ -19,7 +20,10 @@ from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage
 
 QUERIES = [
-    (f"What is the {word} of Halden like?", [f"The {other} of Halden is by the river."])
+    (
+        f"What is the {word} of Halden like with a {other}?",
+        [f"The {other} of Halden is by the river."],
+    )
     for word in "mill port inn lock farm".split()
     for other in "church bridge ford tower barn".split()
 ]
@@ -62,6 +66,19 @@ def test_a_file_that_cannot_be_written(tmp_path):
     made.adopt_traffic(QUERIES, None, force=True)
     with pytest.raises(CalibrationError, match=r"cannot write .*; pass a path that"):
         made.save(tmp_path / "missing" / "c.json")
+
+
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "c.json"
+    calibrator(own(19)).save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(CalibrationError, match=r"No space left on device; pass a path that"):
+        calibrator(own(30)).save(path)
+    assert path.read_bytes() == before
 
 
 def test_what_is_refused_changes_nothing():
@@ -191,3 +208,57 @@ def test_trusted_traffic_is_held_to_the_same():
         made.adopt_traffic(planted, None)
     assert made.adopted is None
     assert made.adopt_traffic(planted, None, force=True) is made.adopted
+
+
+def longer(pairs):
+    """Return the pairs with one more, of far more passages than the others have."""
+    return [*pairs, ("What is the fort of Halden like?", [f"Stone {n} is grey." for n in range(9)])]
+
+
+def test_one_longer_set_makes_no_way_around_the_bounds():
+    made = calibrator()
+    planted = [(query, [query, *passages]) for query, passages in QUERIES]
+    with pytest.raises(CalibrationError, match="the threshold would rise"):
+        made.adopt_traffic(longer(planted), None)
+    adopted = made.adopt_traffic(longer(QUERIES), None, force=True)
+    assert (adopted.size, adopted.queries) == (1, len(QUERIES))
+    assert adopted.source.endswith(
+        "left out: 0 repeated questions, 1 with more or fewer passages than 1"
+    )
+
+
+@pytest.mark.parametrize("decide", ["quarantine", "allow"])
+@pytest.mark.parametrize("k", [None, 2])
+def test_nothing_is_learned_of_what_the_filter_does_not_judge(decide, k):
+    planted = [
+        (query, [Passage(query, metadata={"source": "faq"}), *passages])
+        for query, passages in QUERIES
+    ]
+    with Guard(alpha=0.05) as guard:
+        if decide == "allow":
+            guard.allow("faq", why="our own")
+        else:
+            for _, (page, *_) in planted:
+                guard.quarantine(page, why="planted")
+        made = guard.calibrate(planted, k=k)
+    clean = calibrator().adopt_traffic(QUERIES, None, force=True)
+    assert made.scores.tolist() == clean.scores.tolist()
+    assert (made.size, made.with_reference) == (1, False)
+
+
+def test_a_query_of_which_nothing_is_judged_does_not_count():
+    with Guard(alpha=0.05) as guard:
+        guard.quarantine(QUERIES[0][1][0], why="planted")
+        with pytest.raises(CalibrationError, match="no query of the traffic has passages"):
+            guard.calibrate(QUERIES[:1])
+
+
+def test_a_question_that_comes_again_counts_once_as_it_came_last():
+    earlier = [(query, [query]) for query, _ in QUERIES]
+    shuffled = [(" ".join(reversed(query.split())), [query]) for query, _ in QUERIES]
+    made, once = calibrator(), calibrator()
+    adopted = made.adopt_traffic([*earlier, *shuffled, *QUERIES], None)
+    assert adopted.scores.tolist() == once.adopt_traffic(QUERIES, None).scores.tolist()
+    assert f"left out: {2 * len(QUERIES)} repeated questions" in adopted.source
+    with pytest.raises(CalibrationError, match="at least 19 calibration queries, there are 5"):
+        made.adopt_traffic(QUERIES[:5] * 10, None)

@@ -486,7 +486,7 @@ def traffic(count, seed):
     random = np.random.default_rng(seed)
     asked = random.choice(len(corpus.questions), size=count)
     out = []
-    for number in asked:
+    for place, number in enumerate(asked):
         # Each query meets its own sample of the knowledge base, so no two are alike.
         chosen = random.choice(len(corpus.passages), size=60, replace=False)
         words = set(corpus.questions[number].text.lower().split())
@@ -494,7 +494,7 @@ def traffic(count, seed):
             (corpus.passages[index] for index in chosen),
             key=lambda passage: -len(words & set(passage.text.lower().split())),
         )
-        out.append((corpus.questions[number].text, ranked[:5]))
+        out.append((f"{corpus.questions[number].text} {1000 + place}", ranked[:5]))
     return out
 
 

@@ -56,7 +56,7 @@ def test_a_new_guard_is_well():
 @pytest.mark.slow
 def test_the_parts_of_a_guard_are_told(tmp_path):
     with Guard(store=tmp_path / "audit.db", alpha=0.5) as guard:
-        guard.calibrate([(QUESTION, PASSAGES)] * 10)
+        guard.calibrate((f"{QUESTION} {n}", PASSAGES) for n in range(10))
         guard.store.add_quarantine([QuarantineEntry(content_key("x"), "p", "x", "r")])
         guard.filter(QUESTION, PASSAGES)
         guard.report(QUESTION, "at nine")
@@ -64,7 +64,8 @@ def test_the_parts_of_a_guard_are_told(tmp_path):
         assert "audit.db" in health.store
         assert health.quarantined == 1
         assert health.calibration == (
-            "10 queries given to Guard.calibrate; asking: 10 queries, alpha kept with 90 % "
+            "10 queries given to Guard.calibrate; left out: 0 repeated questions, 0 with more or "
+            f"fewer passages than {len(PASSAGES)}; asking: 10 queries, alpha kept with 90 % "
             "confidence; naming: as shipped"
         )
         assert set(health.threads) == {

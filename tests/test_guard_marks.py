@@ -301,9 +301,9 @@ def test_mark_alpha_outlives_calibration_and_copies(measure, copied):
         assert guard.filter(QUESTION, [ODD, *QUIET]).marked == []  # p is 0.0396
         # Of 199 queries so many are odd, and the next one that is odd has p = (1 + odd) / 200.
         for odd, marked in ((7, []), (4, [ODD])):
-            traffic = [(QUESTION, [ODD if n < odd else QUIET[0]]) for n in range(199)]
+            traffic = [(f"{QUESTION} {n}", [ODD if n < odd else QUIET[0]]) for n in range(199)]
             guard.calibrate(traffic, force=True)
-            verdict = guard.filter(QUESTION, [ODD])
+            verdict = guard.filter(f"{QUESTION} 200", [ODD])
             assert (verdict.p_value, texts(verdict.marked)) == ((1 + odd) / 200, marked)
 
 

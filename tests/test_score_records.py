@@ -61,7 +61,7 @@ def test_calibration_from_one_kind_of_query_and_one_scorer():
         scored(1, scorer="other"),
         scored(2, with_reference=True),
         scored(3),
-        scored(4, attacked=True, suspicions=(4.0,)),
+        scored(4, attacked=True),
     ]
     everything = made(records)
     assert everything.scores.tolist() == [3.0, 4.0]
@@ -72,6 +72,21 @@ def test_calibration_from_one_kind_of_query_and_one_scorer():
     assert with_reference.with_reference
     assert with_reference.scores.tolist() == [2.0, 5.0, 6.0]
     assert "2 without reference passages" in with_reference.source
+
+
+def test_calibration_from_the_most_frequent_number_of_judged_passages():
+    records = [
+        scored(1),
+        scored(2),
+        scored(3, suspicions=(3.0,)),
+        scored(30, suspicions=(30.0,) * 21),
+    ]
+    most = made(records)
+    assert most.scores.tolist() == [1.0, 2.0]
+    assert most.size == 2
+    assert most.source.endswith("2 with more or fewer passages than 2")
+    even = made([*records, scored(4, suspicions=(4.0,) * 3), scored(5, suspicions=(5.0,) * 3)])
+    assert even.size == 3
 
 
 def test_a_question_counts_once_and_as_it_was_asked_last():

@@ -1,12 +1,14 @@
 """Spans and attributes: counts and names, never a text."""
 
 import json
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from ragguard import Guard, Passage
 from ragguard.errors import EmbeddingError
+from ragguard.inline.screening import screened
 from ragguard.telemetry import SPAN, attributes
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
@@ -72,6 +74,20 @@ def test_a_span_a_verdict_without_texts_or_ids(spans, how):
     everything = span.to_json()
     assert "lighthouse" not in everything
     assert "p0" not in json.dumps(list(told.values()))
+
+
+def test_in_a_batch_each_span_begins_before_its_set_is_read(spans, monkeypatch):
+    read = []
+
+    def noting(*args):
+        read.append(time.time_ns())
+        return screened(*args)
+
+    monkeypatch.setattr("ragguard.filtering.screened", noting)
+    with Guard() as guard:
+        guard.filter_batch([(QUESTION, SET), ("Who sold wool?", QUIET)])
+    first, second = spans()
+    assert first.start_time <= read[0] <= second.start_time <= read[1] <= first.end_time
 
 
 async def test_an_asynchronous_call_has_its_span_below_the_callers(spans):

@@ -201,6 +201,36 @@ def test_ragdefender_as_published_keeps_what_is_protected():
     assert all(one.metadata.get("source") != "statutes" for one in verdict.dropped)
 
 
+@pytest.mark.parametrize("trust", [["statutes"], None])
+def test_what_is_protected_is_not_held_back_because_it_was_not_read_whole(trust):
+    text = "The old archive of the town tells of many things. " * 900
+    page = Passage(text, metadata={"source": "statutes"})
+    stranger = Passage(f"{text} So it is.", metadata={"source": "forum"})
+    with Guard(trust=trust, on_error="hold") as guard:
+        if trust is None:
+            guard.protect("statutes", why="ours")
+        verdict = guard.filter(QUESTION, [page, stranger, *QUIET])
+    assert verdict.dropped == [stranger]
+    assert not verdict.evidence[0].decided
+
+
+@pytest.mark.parametrize("trust", [["statutes"], None])
+def test_what_is_protected_stays_where_the_filter_fails(trust, monkeypatch):
+    text = " ".join(QUIET)
+    page, edited = (
+        Passage(one, metadata={"source": "statutes"}) for one in (QUIET[0], f"{text} So it is.")
+    )
+    with Guard(trust=trust, on_error="hold") as guard:
+        if trust is None:
+            guard.protect("statutes", why="ours")
+        held = QuarantineEntry(key=content_key(text), passage_id="x", text=text, reason="by hand")
+        guard.store.add_quarantine([held])
+        monkeypatch.setattr(guard._parts.calibrator, "filter", None)
+        verdict = guard.filter("unrelated", [page, edited, Passage(QUIET[1])])
+    assert verdict.kept == [page, edited]
+    assert verdict.error is not None
+
+
 def test_a_known_passage_goes_when_its_evidence_is_strong_enough():
     with Guard(trust=Trust(known=["wiki"], known_share=0.9)) as guard:
         assert guard.filter(QUESTION, [passage(source="wiki"), *QUIET]).dropped

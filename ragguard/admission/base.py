@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError, InvalidInputError
+from ragguard.file_mode import write_whole
 from ragguard.jsonl import read_json
 
 SIGNS = ("manner", "answered", "gibberish", "injection", "hidden")
@@ -96,10 +97,11 @@ class Base:
         if not self.count:
             raise CalibrationError("no passages tell what is usual; scan some, and save that base")
         try:
-            Path(path).write_text(json.dumps(self.to_json()) + "\n", encoding="utf-8")
+            write_whole(Path(path), [json.dumps(self.to_json()).encode() + b"\n"])
         except (OSError, TypeError, ValueError) as error:
+            why = getattr(error, "strerror", error)
             raise CalibrationError(
-                f"cannot write the base to {path}: {error}; pass a path that can be written"
+                f"cannot write the base to {path}: {why}; pass a path that can be written"
             ) from error
 
     def to_json(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from ragguard.text import printable
 def calibrate(
     source: str = options.source("Clean traffic as JSON lines; - is stdin."),
     output: Path = options.output("Where to write the calibration.", Path("calibration.json")),
-    alpha: float = share("The share of clean queries that it has to serve: 1/ALPHA - 1 lines."),
+    alpha: float = share("The share of clean queries that it has to serve: 1/ALPHA - 1 questions."),
     k: int | None = options.K,
     from_store: str | None = option(
         "Learn from what guards on this audit store scored, not from FILE.", metavar="URL"

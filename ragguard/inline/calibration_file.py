@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from functools import cache
 from importlib import resources
+from math import inf
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import CalibrationError, InvalidInputError
+from ragguard.file_mode import write_whole
 from ragguard.inline.conformal import CONFIDENCE, Calibration
 from ragguard.inline.scoring import SCORER
 
@@ -60,9 +62,10 @@ def save_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> 
         "passage_naming": calibration.passage_naming.tolist(),
     }
     try:
-        Path(path).write_text(json.dumps(data) + "\n", encoding="utf-8")
+        write_whole(Path(path), [json.dumps(data).encode() + b"\n"])
     except (OSError, ValueError) as error:
-        raise CalibrationError(f"cannot write the calibration to {path}: {error}") from error
+        why = getattr(error, "strerror", error)
+        raise CalibrationError(f"cannot write the calibration to {path}: {why}") from error
 
 
 def load_calibration(path: str | os.PathLike[str]) -> Calibration:
@@ -129,6 +132,25 @@ def measure_for(
     """
     own = None if calibration is None else calibration.of(naming, alpha)
     return own or default_calibration(size, with_reference=with_reference)
+
+
+def require_each_class(calibration: Calibration | None, alpha: float) -> None:
+    """Check that `alpha` can be reached for either class of queries, by its sample or as shipped.
+
+    Raises:
+        CalibrationError: The samples are too small for it.
+    """
+    shipped = default_calibration(1, with_reference=False)
+    (calibration or shipped).require(alpha)
+    if calibration is None or shipped.threshold(alpha, 1) < inf:
+        return
+    for naming, do in ((False, "ask something"), (True, "only name something")):
+        if calibration.of(naming, alpha) is None:
+            raise CalibrationError(
+                f"with alpha={alpha:g} no query of those that {do} could be found attacked: the "
+                "calibration has too few of them, and so has the shipped one; add such queries to "
+                "the clean traffic or raise alpha"
+            )
 
 
 def gate_threshold(

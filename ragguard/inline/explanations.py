@@ -72,7 +72,7 @@ def explained(
     evidence = []
     for position, passage in enumerate(passages):
         if position >= len(rows):
-            evidence.append(Evidence(passage.id, "none", 0.0, CLEAN, {}, 0.0, flagged=False))
+            evidence.append(unsuspected(passage))
             continue
         signals = dict(zip(SIGNALS, rows[position], strict=True))
         telling = named(signals, dict(zip(SIGNALS, added[position], strict=True)))
@@ -93,6 +93,11 @@ def explained(
             )
         )
     return evidence
+
+
+def unsuspected(passage: Passage) -> Evidence:
+    """Return the evidence of a passage that was not judged, as it was not to be shown."""
+    return Evidence(passage.id, "none", 0.0, CLEAN, {}, 0.0, flagged=False)
 
 
 def with_marks(explain: Callable[[], list[Evidence]], marked: Collection[int]) -> list[Evidence]:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import JudgingError
 from ragguard.inline.budget import Budget
-from ragguard.inline.calibration_file import default_calibration, measure_for
+from ragguard.inline.calibration_file import measure_for, require_each_class
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
 from ragguard.inline.evidence import LATE, gather
-from ragguard.inline.explanations import explained
+from ragguard.inline.explanations import explained, unsuspected
 from ragguard.inline.features.concentration import content_words
 from ragguard.inline.features.manner import shipped
 from ragguard.inline.ragdefender.filter import group_and_isolate
@@ -42,7 +42,8 @@ class ConformalFilter:
         trust: Whose passages may spend which share of alpha; None means all alike.
 
     Raises:
-        CalibrationError: The calibration has too few queries for `alpha`.
+        CalibrationError: The calibration has too few queries for `alpha`, or for one kind of them
+            both it and the shipped one.
     """
 
     def __init__(
@@ -55,8 +56,7 @@ class ConformalFilter:
         calibration: Calibration | None = None,
         trust: Trust | None = None,
     ) -> None:
-        sample = calibration or default_calibration(1, with_reference=False)
-        sample.require(alpha)
+        require_each_class(calibration, alpha)
         # Read now, not at the first query.
         class_bigram()
         shipped()
@@ -168,7 +168,8 @@ class ConformalFilter:
         failure: Exception | None = None,
     ) -> Decision:
         if judged is None:
-            return Decision(gated.attacked, gated.p_value, flags, list)
+            quiet = [unsuspected(passage) for passage in gated.passages]
+            return Decision(gated.attacked, gated.p_value, flags, lambda: quiet)
         late = [*judged.undone.values()].count(LATE)
         if failure is None and late:
             failure = JudgingError(

@@ -37,11 +37,7 @@ class Screened:
 
     def decide(self, embedder: Embedder) -> Decision:
         """Decide on the rest, and flag what was set aside, but for what is allowed."""
-        decision = self._with_aside(self.gated.decide(embedder))
-        if not any(decision.flagged[place] for place in self.protected):
-            return decision
-        flags = enumerate(decision.flagged)
-        return decision.with_flags([flag and n not in self.protected for n, flag in flags])
+        return _sparing(self.protected, self._with_aside(self.gated.decide(embedder)))
 
     def _with_aside(self, decision: Decision) -> Decision:
         if not self.aside:
@@ -108,17 +104,30 @@ def screened(
     return Screened(gated, passages, aside, protected - aside.keys())
 
 
+def to_judge(
+    passages: Sequence[Passage], k: int, quarantined: Quarantined, trust: Trust | None = None
+) -> tuple[Sequence[Passage], int]:
+    """Return the passages that `screened` asks the gate about, and how many it shows of them."""
+    aside = _set_aside(passages, quarantined, _protected(passages, quarantined.allowed, trust))
+    rest = _without(aside, passages)
+    return rest, min(_left(k, passages, aside) if quarantined.allowed else k, len(rest))
+
+
 def undecided(
-    passages: Sequence[Passage], quarantined: Quarantined, failure: Exception
+    passages: Sequence[Passage],
+    quarantined: Quarantined,
+    failure: Exception,
+    trust: Trust | None = None,
 ) -> Decision:
     """Return the decision on a set that could not be judged: what is in quarantine goes."""
-    aside = _set_aside(passages, quarantined)
+    protected = _protected(passages, quarantined.allowed, trust)
+    aside = _set_aside(passages, quarantined, protected)
     evidence = [
         aside.get(place)
         or _evidence(passage, "none", "not judged: the filter failed", decided=False)
         for place, passage in enumerate(passages)
     ]
-    return Decision(
+    decision = Decision(
         False,
         1.0,
         [one.flagged for one in evidence],
@@ -128,6 +137,16 @@ def undecided(
         failure=failure,
         held=any(one.signal == "quarantine" for one in evidence),
     )
+    return _sparing(protected - aside.keys(), decision)
+
+
+def _sparing(protected: Collection[int], decision: Decision) -> Decision:
+    """Return the decision that drops nothing at the places `protected`, nor leaves it open."""
+    if not protected:
+        return decision
+    flags = [flag and n not in protected for n, flag in enumerate(decision.flagged)]
+    left = [place for place in decision.undecided if place not in protected]
+    return replace(decision, undecided=left).with_flags(flags)
 
 
 def _protected(

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import threading
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from ragguard.errors import StoreError
-from ragguard.file_mode import cannot_write
+from ragguard.file_mode import cannot_write, write_whole
 from ragguard.jsonl import open_input, passage_from_json, raw_lines, read_lines
 from ragguard.knowledge.sources import by_id
 from ragguard.passage import Passage
@@ -75,35 +72,18 @@ class JsonLinesFile:
         return [(passage_from_json(one.value, one.place), line) for one, line in pairs], state
 
     def _write(self, lines: Sequence[bytes], state: tuple[int, ...]) -> None:
-        target = self._path.resolve()
+        def require_same() -> None:
+            if _state(self._path.stat()) != state:
+                raise StoreError(f"another process has just written {self._path}; try again")
+
         try:
-            with NamedTemporaryFile(dir=target.parent, prefix=".ragguard-", delete=False) as file:
-                made = Path(file.name)
-                try:
-                    file.writelines(lines)
-                    file.flush()
-                    os.fsync(file.fileno())
-                    _keep_owner(target.stat(), made)
-                    shutil.copymode(target, made)
-                    if _state(target.stat()) != state:
-                        raise StoreError(f"another process has just written {target}; try again")
-                    made.replace(target)
-                except BaseException:
-                    made.unlink(missing_ok=True)
-                    raise
+            write_whole(self._path, lines, require_same)
         except OSError as error:
             raise cannot_write(self._path, error) from error
 
 
 def _state(found: os.stat_result) -> tuple[int, ...]:
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _keep_owner(found: os.stat_result, made: Path) -> None:
-    """Give a file the group and the owner of another one, each if the process may."""
-    for owner, group in ((-1, found.st_gid), (found.st_uid, -1)):
-        with suppress(OSError, AttributeError):  # Windows has no chown
-            os.chown(made, owner, group)
 
 
 def _as_line(passage: Passage) -> bytes:

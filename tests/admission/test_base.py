@@ -77,6 +77,19 @@ def test_what_cannot_be_read_or_written_is_told(tmp_path):
         as_base(tmp_path / "none.json")
     with pytest.raises(CalibrationError, match="cannot write the base"):
         made().save(tmp_path / "none" / "base.json")
+
+
+def test_a_base_that_cannot_be_written_whole_stays_as_it_was(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "base.json"
+    made().save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(CalibrationError, match="No space left on device; pass a path"):
+        made().save(path)
+    assert path.read_bytes() == before
     with pytest.raises(InvalidInputError, match="a path or None, not int"):
         as_base(5)
 

@@ -29,7 +29,10 @@ def test_writes_what_the_guard_and_filter_read(run, jsonl, tmp_path, clean, atta
         "passages": 60,
         "passages_per_query": 3,
         "alpha": 0.1,
-        "source": "20 queries given to Guard.calibrate",
+        "source": (
+            "20 queries given to Guard.calibrate; left out: 0 repeated questions, 0 with more or "
+            "fewer passages than 3"
+        ),
         "promise": "asking: 20 queries, alpha kept on average; naming: as shipped",
     }
     Guard(calibration=out, alpha=0.1).close()
@@ -78,7 +81,7 @@ def test_a_damaged_calibration_is_one_line(run, jsonl, tmp_path, clean):
 def test_traffic_in_which_passages_were_planted_needs_force(run, jsonl, tmp_path, clean):
     lines = _traffic(clean, 20)
     for line in lines[:3]:
-        line["passages"].insert(0, f"{line['query']}? It was raised by the crown in 1911.")
+        line["passages"][0] = f"{line['query']}? It was raised by the crown in 1911."
     traffic, out = jsonl("t.jsonl", *lines), tmp_path / "c.json"
     result = run("calibrate", traffic, "-o", out, "--alpha", "0.1")
     assert result.exit_code == 2

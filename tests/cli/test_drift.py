@@ -155,7 +155,8 @@ def test_what_drift_refuses(run, recorded, url, tmp_path, jsonl, clean):
     recorded([])
     assert run("drift", "--store", url, "--alpha", "1").exit_code == 2
     out = tmp_path / "c.json"
-    run("calibrate", jsonl("t.jsonl", *[clean] * 9), "-o", out, "--alpha", "0.1")
+    lines = [{**clean, "query": f"{clean['query']} {n}"} for n in range(9)]
+    run("calibrate", jsonl("t.jsonl", *lines), "-o", out, "--alpha", "0.1")
     result = run("drift", "--store", url, "--calibration", out)
     assert result.exit_code == 2
     assert "at least 99 calibration queries" in result.stderr

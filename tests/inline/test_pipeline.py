@@ -320,3 +320,15 @@ def test_k_beyond_the_set_changes_nothing():
 def test_alpha_below_what_the_shipped_calibration_can_tell():
     with pytest.raises(CalibrationError, match=r"alpha=1e-06 needs at least 999999"):
         judge(alpha=1e-6)
+
+
+@pytest.mark.parametrize(("asking", "naming"), [(2000, 9), (9, 2000)])
+def test_alpha_below_what_serves_one_kind_of_query(asking, naming):
+    asked, named = np.arange(float(asking)), np.arange(float(naming))
+    made = replace(calibration(asked), naming=named, passage_naming=named)
+    lacking = "only name something" if naming < asking else "ask something"
+    with pytest.raises(CalibrationError, match=f"those that {lacking} could .* or raise alpha"):
+        judge(calibration=made, alpha=0.0005)
+    judge(calibration=made, alpha=0.001)  # for which the shipped sample is large enough
+    few = np.arange(1000.0)  # together they are enough, and serve both
+    judge(calibration=replace(calibration(few), naming=few, passage_naming=few), alpha=0.0005)

@@ -81,6 +81,14 @@ def test_the_places_that_allowed_passages_take_are_no_others():
 
 
 @pytest.mark.parametrize("by", [ConformalFilter, RAGDefenderFilter])
+def test_where_allowed_passages_take_every_place_all_have_evidence(by):
+    decision = judged([QUIET[0], QUIET[1], POISON], allowing(QUIET[0]), held=[QUIET[1]], k=1, by=by)
+    assert decision.flagged == [False, True, False]
+    assert [one.signal for one in decision.evidence] == ["allowed", "quarantine", "none"]
+    assert not decision.evidence[2].flagged
+
+
+@pytest.mark.parametrize("by", [ConformalFilter, RAGDefenderFilter])
 def test_a_set_of_allowed_passages_is_kept_whole(by):
     decision = judged([POISON, OTHER], allowing(POISON, OTHER), by=by)
     assert decision.flagged == [False, False]
