@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import Iterable, Sequence
@@ -136,7 +135,8 @@ class Feedback:
         tenant: str | None = None,
     ) -> None:
         """Do what `answered` does, without blocking the event loop."""
-        await asyncio.to_thread(self.answered, query, response, passages=passages, tenant=tenant)
+        run = self._parts.answering.run
+        await run(self.answered, query, response, passages=passages, tenant=tenant)
 
     def report(
         self,
