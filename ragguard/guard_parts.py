@@ -60,6 +60,8 @@ class Health:
         reports_lost: How many reports of this guard were lost.
         calibration: Where the measure of clean traffic comes from, and what it promises.
         threads: Names of the guard's threads that run; each starts when it is first needed.
+        attributing_s: Seconds for which the attribution that this guard runs has run by now; 0.0 if
+            it runs none. After half an hour another worker may take the event.
     """
 
     store: str
@@ -72,6 +74,7 @@ class Health:
     reports_lost: int
     calibration: str
     threads: tuple[str, ...]
+    attributing_s: float
 
 
 class Parts:
@@ -206,6 +209,7 @@ class Parts:
             reports_lost=outbox.lost,
             calibration=self.calibrator.described,
             threads=tuple(one.name for part in parts for one in part.threads if one.is_alive()),
+            attributing_s=self.worker.attributing_s,
         )
 
     def close(self) -> None:
