@@ -170,7 +170,7 @@ class Feedback:
             passages: What the generator saw, best first; None means what this guard last let
                 through for the query, if it remembers.
             reporter: Who flags it, by its `str()`. Reporters share the attribution fairly; those
-                who are not named count as one.
+                who are not named, or by a blank, count as one.
             wait: True to return once the event is in the store, within 10 seconds, and to raise
                 if it is not; or so many seconds.
             tenant: Whose answer it was.

@@ -97,7 +97,8 @@ def as_event(
     query = _ends("query", query, MAX_QUERY, cut)
     response = _ends("response", response, MAX_RESPONSE, cut)
     if reporter is not None:
-        reporter = _ends("reporter", reporter, MAX_REPORTER, cut)
+        # A blank is no name: a quorum would else count two who have none.
+        reporter = _ends("reporter", reporter, MAX_REPORTER, cut) if reporter.strip() else None
     kept = _fitting(passages, cut)
     hour = int(time.time() // _SAME_S)
     texts = [" ".join(text.casefold().split()) for text in (query, response)]

@@ -119,6 +119,12 @@ def test_each_reporter_has_claims_of_their_own():
     assert len({named(reporter=name) for name in ("ann", "bob", None, "ann")}) == 3
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+def test_a_blank_is_nobodys_name(blank):
+    assert named(reporter=blank) == named(reporter=None)
+    assert as_event("q", "r", [], blank, quarantine_version=0).reporter is None
+
+
 def test_the_same_claim_is_one_event_however_it_is_spaced():
     assert named() == named("  who? ", "ME.\n") == named(now=NOON + 3599)
 
