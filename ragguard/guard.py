@@ -72,8 +72,8 @@ class Guard(Feedback, Deciding):
         mark_alpha: Share of clean queries in which a passage may be marked (kept, and listed in
             `Verdict.marked`) or dropped, from `alpha` to below 1. None means 5 `alpha`, or 0.99
             where that is less; `alpha` marks nothing that is not flagged.
-        on_verdict: Called with every `Verdict`, in the thread that asked for it; what it raises is
-            logged.
+        on_verdict: Called with every `Verdict`, in the thread that judges: the one that asks, or
+            for `afilter` and `afilter_batch` one of asyncio's. What it raises is logged.
         record_texts: Whether the store keeps the question and the passages, too, of a verdict that
             dropped, marked or failed; else their hashes and ids alone.
 

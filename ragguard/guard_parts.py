@@ -28,6 +28,7 @@ from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.policy import as_policy, trust_change
+from ragguard.background.store_threads import StoreThreads
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder
@@ -59,6 +60,8 @@ class Health:
         reports_lost: How many reports of this guard were lost.
         calibration: Where the measure of clean traffic comes from, and what it promises.
         threads: Names of the guard's threads that run; each starts when it is first needed.
+        attributing_s: Seconds for which the attribution that this guard runs has run by now; 0.0 if
+            it runs none. After half an hour another worker may take the event.
     """
 
     store: str
@@ -71,6 +74,7 @@ class Health:
     reports_lost: int
     calibration: str
     threads: tuple[str, ...]
+    attributing_s: float
 
 
 class Parts:
@@ -81,7 +85,7 @@ class Parts:
         embedder: With a cache, for both halves.
         quarantine: Follows the store, to which `counter` and `log` write what was judged.
         filtering: The inline half; `seen` is what it let through last.
-        worker: The background half.
+        worker: The background half; `answering` is where coroutines wait for the store.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -173,6 +177,7 @@ class Parts:
             # Another process may be able to search for them; what is in memory is nobody else's.
             skip_without_passages=retrieve is None and shared,
         )
+        self.answering = StoreThreads()
         # What was not chosen is noted once it does something.
         if given.policy is not None:
             note_quietly(self.store, policy.change)
@@ -192,7 +197,7 @@ class Parts:
     def health(self) -> Health:
         """Return how they are."""
         watch, outbox = self.quarantine, self.worker.outbox
-        parts = (watch, self.counter, self.log, self.worker)
+        parts = (watch, self.counter, self.log, self.worker, self.answering)
         return Health(
             store=repr(self.store),
             reachable=watch.reachable,
@@ -204,6 +209,7 @@ class Parts:
             reports_lost=outbox.lost,
             calibration=self.calibrator.described,
             threads=tuple(one.name for part in parts for one in part.threads if one.is_alive()),
+            attributing_s=self.worker.attributing_s,
         )
 
     def close(self) -> None:
@@ -213,6 +219,7 @@ class Parts:
         self.counter.stop()
         self.log.stop()
         self.worker.close(deadline.left())
+        self.answering.close(deadline.left())
         self.log.close(deadline.left())
         self.counter.close(deadline.left())
         if self._owns_store:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import Iterable, Sequence
@@ -136,7 +135,8 @@ class Feedback:
         tenant: str | None = None,
     ) -> None:
         """Do what `answered` does, without blocking the event loop."""
-        await asyncio.to_thread(self.answered, query, response, passages=passages, tenant=tenant)
+        run = self._parts.answering.run
+        await run(self.answered, query, response, passages=passages, tenant=tenant)
 
     def report(
         self,
@@ -170,7 +170,7 @@ class Feedback:
             passages: What the generator saw, best first; None means what this guard last let
                 through for the query, if it remembers.
             reporter: Who flags it, by its `str()`. Reporters share the attribution fairly; those
-                who are not named count as one.
+                who are not named, or by a blank, count as one.
             wait: True to return once the event is in the store, within 10 seconds, and to raise
                 if it is not; or so many seconds.
             tenant: Whose answer it was.

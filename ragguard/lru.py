@@ -133,6 +133,10 @@ class FairLRU(LRU[tuple[str, K], V]):
         super().__init__(max_bytes)
         self._held: dict[str, int] = {}  # bytes
 
+    def holds_of(self, owner: str) -> bool:
+        """Return whether anything of an owner is held."""
+        return owner in self._held
+
     def _let_go(self) -> None:
         if len(self._held) < 2:
             super()._let_go()

@@ -28,7 +28,7 @@ class RecentPassages:
     def __init__(self, max_bytes: int = 64_000_000) -> None:
         self._passages: FairLRU[tuple[str, str | None], tuple[Passage, ...]] = FairLRU(max_bytes)
         self._texts: FairLRU[str, bool] = FairLRU(max_bytes // 2)
-        self._newest_s: dict[str, float] = {}  # by tenant
+        self._newest_s = -math.inf
 
     def remember(
         self, query: str, passages: Sequence[Passage], tenant: str = "", response: str | None = None
@@ -44,14 +44,14 @@ class RecentPassages:
         keys = [(tenant, one.text) for one in kept if type(one.text) is str]
         if fresh := [key for key in keys if not self._texts.get(key)]:
             self._texts.put_all([(key, True, 2 * len(key[1]) + 200) for key in fresh])
-        self._newest_s[tenant] = time.monotonic()
+        self._newest_s = time.monotonic()
 
     def has_passed(self, text: str, tenant: str = "") -> bool | None:
-        """Return whether this very text was let through lately; None if nothing ever was.
+        """Return whether this very text was let through lately; None if no query is remembered.
 
         What other tenants ask does not count: it would change what becomes of a tenant's reports.
         """
-        return (tenant, text) in self._texts or (False if tenant in self._newest_s else None)
+        return (tenant, text) in self._texts or (False if self._passages.holds_of(tenant) else None)
 
     def of_same_letters(self, text: str, tenant: str = "") -> list[str]:
         """Return the texts of the very same letters that were let through lately for a tenant."""
@@ -67,7 +67,7 @@ class RecentPassages:
 
     def is_fresh(self) -> bool:
         """Return whether the newest query came within the last second."""
-        return time.monotonic() - max(self._newest_s.values(), default=-math.inf) < 1.0
+        return time.monotonic() - self._newest_s < 1.0
 
     def recall(
         self, query: str, tenant: str = "", response: str | None = None

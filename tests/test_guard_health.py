@@ -51,6 +51,7 @@ def test_a_new_guard_is_well():
     assert (health.events_waiting, health.reports_lost) == (0, 0)
     assert health.calibration == "shipped with ragguard"
     assert health.threads == ()
+    assert health.attributing_s == 0.0
 
 
 @pytest.mark.slow

@@ -96,6 +96,14 @@ def test_no_tenant_pushes_out_what_another_one_saw():
     assert not seen.recall("q0", "bolt")
 
 
+def test_of_tenants_whose_names_are_made_up_there_are_only_so_many():
+    seen = RecentPassages(max_bytes=100_000)
+    for i in range(1_000):
+        seen.remember("q", [], f"made up {i}")
+    assert seen.has_passed("Ann lit it.", "made up 999") is False
+    assert seen.has_passed("Ann lit it.", "made up 0") is None  # as if it had never asked
+
+
 class Raising(dict):
     """A mapping of the caller's that cannot be read."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import uuid
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,6 +16,7 @@ from typing import Any
 
 from ragguard.audit.allow_list import Allowance, Effect, as_allowed
 from ragguard.audit.holdings import Changing, Holdings, Load
+from ragguard.audit.memory_answers import MemoryAnswers, take_from_fullest
 from ragguard.audit.quarantine import (
     HELD,
     QuarantineChanges,
@@ -25,7 +26,7 @@ from ragguard.audit.quarantine import (
     as_utc,
     utc_now,
 )
-from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer
+from ragguard.audit.records import KEPT_ALIKE, Answer
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 from ragguard.errors import InvalidInputError
@@ -114,7 +115,7 @@ class MemoryRecords(Holdings):
         self._verdicts: dict[str, dict[str, VerdictRecord]] = {}  # by tenant and id
         self._chars: Counter[str] = Counter()  # of a tenant's verdicts
         self._answer_key = secrets.token_bytes(32)
-        self._answers: dict[str, deque[Answer]] = {}  # by tenant, of each the oldest first
+        self._answers = MemoryAnswers()
         self._trail: list[TrailRow] = []
 
     @property
@@ -202,10 +203,9 @@ class MemoryRecords(Holdings):
             for mine in [*self._verdicts.values()]:
                 self._forget([one for one in mine.values() if one.recorded_at < oldest])
                 self._forget([*islice(mine.values(), max(0, len(mine) - keep))])
-            while self._chars.total() > _MAX_CHARS:
-                # Whichever tenant has most pays for lack of room.
-                fullest = self._verdicts[max(self._chars, key=self._chars.__getitem__)]
-                self._forget([next(iter(fullest.values()))])
+            # Whichever tenant has most pays for lack of room.
+            over = self._chars.total() - _MAX_CHARS
+            take_from_fullest(self._chars, over, self._forget_oldest)
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
@@ -230,22 +230,12 @@ class MemoryRecords(Holdings):
         return self._answer_key
 
     def add_answer(self, answer: Answer) -> None:
-        oldest = utc_now() - 2 * ANSWER_DAY
         with self._lock:
-            mine = self._answers.setdefault(self.tenant, deque())
-            while mine and mine[0].given_at < oldest:
-                mine.popleft()
-            mine.append(answer)
-            if sum(map(len, self._answers.values())) > _MAX_ANSWERS:
-                # Whoever has most answers given loses one of their own.
-                fullest = max(self._answers, key=lambda tenant: len(self._answers[tenant]))
-                self._answers[fullest].popleft()
-                if not self._answers[fullest]:
-                    del self._answers[fullest]
+            self._answers.add(self.tenant, answer, _MAX_ANSWERS)
 
     def answers(self, digest: str, *, since: datetime) -> list[Answer]:
         with self._lock:
-            mine = reversed(self._answers.get(self.tenant, ()))
+            mine = self._answers.newest_first(self.tenant)
             found = (one for one in mine if one.digest == digest and one.given_at >= since)
             return [*islice(found, KEPT_ALIKE)]
 
@@ -273,6 +263,11 @@ class MemoryRecords(Holdings):
             self._chars[one.tenant] -= _chars(one)
             if not self._verdicts[one.tenant]:
                 del self._verdicts[one.tenant], self._chars[one.tenant]
+
+    def _forget_oldest(self, tenant: str) -> int:
+        oldest = next(iter(self._verdicts[tenant].values()))
+        self._forget([oldest])
+        return _chars(oldest)
 
     def _seen(self) -> list[TrailRow]:
         return [row for row in self._trail if self.tenant in ("", row.tenant)]

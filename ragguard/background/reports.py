@@ -85,10 +85,10 @@ def as_event(
     """Return the event that a report is part of; `Event.cut` says what was left out of it.
 
     A reporter's reports of the same claim have the same id, in every process, and so become one
-    event: the same query and response, but for case and white space, over the same passages, within
-    one hour of the clock, while the quarantine stays what it is. After a change of it, or later on,
-    a search may find something else. What others, or other tenants, claim is an event of theirs: it
-    must not share the limits of whoever was faster, and a quorum counts it.
+    event: the same query and response, but for case and white space, over the same passages in
+    any order, within one hour of the clock, while the quarantine stays what it is. After a change
+    of it, or later on, a search may find something else. What others, or other tenants, claim is an
+    event of theirs: it must not share the limits of whoever was faster, and a quorum counts it.
 
     Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `unread`, what
     of the report could not be read, in words.
@@ -97,11 +97,12 @@ def as_event(
     query = _ends("query", query, MAX_QUERY, cut)
     response = _ends("response", response, MAX_RESPONSE, cut)
     if reporter is not None:
-        reporter = _ends("reporter", reporter, MAX_REPORTER, cut)
+        # A blank is no name: a quorum would else count two who have none.
+        reporter = _ends("reporter", reporter, MAX_REPORTER, cut) if reporter.strip() else None
     kept = _fitting(passages, cut)
     hour = int(time.time() // _SAME_S)
     texts = [" ".join(text.casefold().split()) for text in (query, response)]
-    texts += [passage.text for passage in kept]
+    texts += sorted([passage.text for passage in kept])
     lengths = " ".join([str(len(text)) for text in texts])  # or two texts could be cut elsewhere
     lane = lane_of(reporter, tenant)
     claim = "".join([f"{hour} {quarantine_version} {lane}\n{lengths}\n", *texts])

@@ -48,7 +48,7 @@ class Worker:
     Two daemon threads do the work, so that an event is safe in the store even while a long
     attribution runs: one persists what `submit` took, which is in `outbox`, the other claims and
     attributes. Any number of workers, in any number of processes, may share a store: an event is
-    claimed by one at a time, and its lease is renewed for as long as its attribution runs.
+    claimed by one at a time, and its lease is renewed while its attribution runs, for `max_run_s`.
 
     For one event the order is: attribute, quarantine, store the attribution, wake the waiters. A
     worker that is killed anywhere before the third step leaves the event to be claimed again. One
@@ -70,19 +70,28 @@ class Worker:
     # Seconds after which the event of a worker that died is claimed anew; renewed when a third of
     # it is over. For as long a failing store is tried again.
     lease_s: float = 60.0
+    # Seconds after which an attempt has its lease renewed no more: its model may never answer.
+    max_run_s: float = 1800.0
     poll_s: float = 0.5  # seconds between two looks for events of other processes
     max_unsaved: int = 1000  # events held in memory until the store has them
 
     def __post_init__(self) -> None:
-        for name in ("max_attempts", "max_starts", "max_unsaved", "lease_s", "poll_s"):
+        for name in ("max_attempts", "max_starts", "max_unsaved", "lease_s", "max_run_s", "poll_s"):
             require_positive(**{name: getattr(self, name)})
         self.outbox = Outbox(self.store, self.max_unsaved, self.counter)
         self._thread: threading.Thread | None = None
+        self._since: float | None = None  # when the attempt that runs began
 
     @property
     def threads(self) -> list[threading.Thread]:
         """What runs for it: in the child of a fork nothing, until something is started there."""
         return [one for one in (self.outbox.thread, self._thread) if one and one.is_alive()]
+
+    @property
+    def attributing_s(self) -> float:
+        """Seconds for which an attempt has run by now; 0.0 if none runs."""
+        since = self._since
+        return 0.0 if since is None else time.monotonic() - since
 
     def submit(self, event: Event) -> bool:
         """Take over an event, without waiting or raising; False if the event is lost already."""
@@ -183,7 +192,7 @@ class Worker:
     def _attempt(self, event: Event, stop: threading.Event) -> bool:
         """Attribute a claimed event; False when that failed, True when the event is settled."""
         if event.attempts - event.attempts_before > self.max_starts:
-            reason = event.error or "the process died or was stopped each time"
+            reason = event.error or "the process died, hung or was stopped each time"
             given_up = f"given up after {self.max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)
         try:
@@ -221,14 +230,23 @@ class Worker:
                 return False
 
         def renew() -> None:
+            limit = Deadline(self.max_run_s)
             while not ended.wait(self.lease_s / 3) and not is_lost():
-                pass
+                if not limit.left():
+                    logger.error(
+                        "event %s has been attributed for %g s: another worker may take it; give "
+                        "the model a time-out, since nothing else is attributed here meanwhile",
+                        *(event.id, self.max_run_s),
+                    )
+                    return
 
+        self._since = time.monotonic()
         thread = threading.Thread(target=renew, name="ragguard-lease", daemon=True)
         thread.start()
         try:
             yield is_lost
         finally:
+            self._since = None
             ended.set()
             thread.join()
 

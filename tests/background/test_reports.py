@@ -119,8 +119,21 @@ def test_each_reporter_has_claims_of_their_own():
     assert len({named(reporter=name) for name in ("ann", "bob", None, "ann")}) == 3
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+def test_a_blank_is_nobodys_name(blank):
+    assert named(reporter=blank) == named(reporter=None)
+    assert as_event("q", "r", [], blank, quarantine_version=0).reporter is None
+
+
 def test_the_same_claim_is_one_event_however_it_is_spaced():
     assert named() == named("  who? ", "ME.\n") == named(now=NOON + 3599)
+
+
+def test_the_same_passages_in_another_order_are_the_same_claim():
+    assert named(texts=("b", "a")) == named(texts=("a", "b"))
+    assert named(texts=("a", "b", "a")) != named(texts=("a", "b", "b"))
+    event = as_event("q", "r", [Passage("b"), Passage("a")], None, quarantine_version=0)
+    assert [passage.text for passage in event.passages] == ["b", "a"]  # best first, as reported
 
 
 @pytest.mark.parametrize(

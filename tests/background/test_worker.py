@@ -285,7 +285,9 @@ def test_an_event_that_kills_its_workers_is_given_up(store, worker_of):
     assert worker.wait("e", LONG)
     failed = store.event("e")
     assert failed.status == "failed"
-    assert failed.error == "given up after 4 starts: the process died or was stopped each time"
+    assert (
+        failed.error == "given up after 4 starts: the process died, hung or was stopped each time"
+    )
     assert counted.calls == 0
 
 
@@ -637,6 +639,22 @@ def test_run_forever_runs_until_it_is_stopped(store):
     assert store.event("3").status == "pending"
 
 
+def test_another_worker_takes_what_runs_too_long(store, worker_of, caplog):
+    held = Held()
+    stuck = worker_of(store, held, lease_s=0.1, max_run_s=0.01)
+    stuck.submit(event("e"))
+    assert held.begun.wait(LONG)
+    assert stuck.attributing_s > 0.0
+    other = worker_of(store, attribute)
+    assert other.wait("e", LONG)
+    assert store.event("e").attempts == 2
+    assert "event e has been attributed for 0.01 s" in caplog.text
+    held.released.set()
+    stuck.close(LONG)
+    assert stuck.attributing_s == 0.0
+    assert (store.event("e").status, store.event("e").attempts) == ("done", 2)
+
+
 def test_events_that_others_finished_are_forgotten(store, worker_of):
     worker = worker_of(store, poll_s=3600)
     worker.start = lambda: None
@@ -651,7 +669,7 @@ def test_events_that_others_finished_are_forgotten(store, worker_of):
 
 @pytest.mark.parametrize(
     "option",
-    ["max_attempts", "max_starts", "lease_s", "poll_s", "max_unsaved"],
+    ["max_attempts", "max_starts", "lease_s", "max_run_s", "poll_s", "max_unsaved"],
 )
 def test_options_that_make_no_sense(option):
     with pytest.raises(InvalidInputError, match=option):
