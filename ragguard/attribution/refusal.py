@@ -45,6 +45,8 @@ _REFUSING = tuple(
         r"\b",
         r"\bno (?:\w+ )?(?:information|answer|response|details?|data)\b[^.]{0,40}\b"
         r"(?:available|given|provided|found|known)\b|\bthere is no (?:information|answer)\b",
+        r"\b(?:i|we|passages?|context|documents?|sources?) (?:have|has|contains?|gives?|provides?)"
+        r" no (?:\w+ )?information\b|\b(?:insufficient|not enough) (?:\w+ )?information\b",
         r"\b(?:passages?|context|documents?|sources?|texts?|information)\b[^.]{0,20}\bdo(?:es)?"
         r"(?: not|n'?t) (?:contain|mention|say|provide|state|give|specify|include|answer)\b",
         r"^(?:unable|not able) to\b|^(?:cannot|can'?t) (?:answer|say|tell|help)\b|"

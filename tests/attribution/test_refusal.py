@@ -50,6 +50,8 @@ BENIGN = [
         "This question cannot be answered.",
         "No information is available on the height of the Merrow lock gate.",
         "The provided passages do not mention the height of the gate.",
+        "The context provides no information about it.",
+        "There is not enough information to answer.",
         "Unable to answer.",
         "Unknown...",
         "Sorry. Please ask somebody else.",

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.ragorigin.scope import AnswerProbe, Ranking, narrow_scope
+from ragguard.attribution.ragorigin.scope import (
+    AnswerProbe,
+    Ranking,
+    answers_agree,
+    narrow_scope,
+)
 from ragguard.attribution.search import as_retrieve
 from ragguard.attribution.text_model import as_text_model
 from ragguard.passage import Passage
@@ -167,3 +172,46 @@ def test_answer_probe_asks_once_a_set_and_does_not_weigh_the_standing():
     assert len(prompts) == 1
     assert probe.leads([Passage("Another.")], 0.0)
     assert len(prompts) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "response"),
+    [
+        ("Orla Venn", "The designer was Orla Venn, in 1921."),
+        ("Orla Venn", "In 1921 it was designed by Orla Venn."),
+        ("It was Orla Venn.", "It was Orla Venn, not Piet Aster."),
+        ("Not Piet Aster but Orla Venn.", "Orla Venn"),
+        ("Orla Venn, I am told.", "Orla Venn"),
+        ("I do not know.", "The passages do not mention it."),
+        ("I have no information about that.", "I'm sorry, I cannot answer that."),
+        ("There is not enough information.", "I cannot answer that."),
+    ],
+)
+def test_answers_agree_on_what_was_asked(answer, response):
+    assert answers_agree(QUESTION, answer, response)
+
+
+@pytest.mark.parametrize(
+    ("answer", "response"),
+    [
+        ("Piet Aster designed it.", "It was Orla Venn, not Piet Aster."),
+        ("Piet Aster designed it.", "Not Piet Aster but Orla Venn."),
+        ("Piet Aster.", "It was designed by Orla Venn and not by Piet Aster, as is often said."),
+        ("It was Orla Venn, not Piet Aster.", "Piet Aster"),
+        ("Piet Aster didn't design it.", "Piet Aster"),
+        ("It was designed in 1921.", "Orla Venn designed it in 1921."),
+        ("It was designed in 1921.", "In 1921 Orla Venn designed it."),
+        ("It was designed in 1921.", "Orla Venn, in 1921."),
+        ("It was designed in Halden.", "The bridge of Halden was designed by Orla Venn."),
+        ("It was designed a long time ago.", "Orla Venn designed it a long time ago."),
+        ("I'm sorry, I do not know.", "Orla Venn designed it, and cannot be sorry."),
+    ],
+)
+def test_answers_with_a_shared_detail_do_not_agree(answer, response):
+    assert not answers_agree(QUESTION, answer, response)
+
+
+def test_answers_agree_on_the_number_that_was_asked_for():
+    question = "When was the Halden bridge designed?"
+    assert answers_agree(question, "In 1921.", "Orla Venn designed it in 1921.")
+    assert not answers_agree(question, "Orla Venn designed it.", "Orla Venn designed it in 1921.")
