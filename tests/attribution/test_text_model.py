@@ -323,6 +323,27 @@ class TestMany:
         assert chat_server.peak <= limit
         assert model.usage.calls == 24
 
+    @pytest.mark.parametrize("limit", [1, 4])
+    async def test_errors_that_no_retry_would_cure_are_spared(self, limit):
+        def model(prompt):
+            if prompt == "b":
+                raise ValueError("filtered")
+            return prompt
+
+        async def amodel(prompt):
+            return model(prompt)
+
+        for each in map(as_text_model, (model, amodel)):
+            spared: list[GenerationError] = []
+            asked = asyncio.to_thread(each.generate_many, list("abc"), limit=limit, spared=spared)
+            assert await asked == ["a", "", "c"]
+            assert await each.agenerate_many(list("abc"), limit=limit, spared=spared) == [
+                "a",
+                "",
+                "c",
+            ]
+            assert [str(error.__cause__) for error in spared] == ["filtered"] * 2
+
     async def test_as_many_as_the_limit_run_at_once(self, chat_server):
         # No reply is sent before four requests are there: fewer at a time would never return.
         meeting = threading.Barrier(4, timeout=30)

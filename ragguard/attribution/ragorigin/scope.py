@@ -20,6 +20,7 @@ from ragguard.attribution.refusal import is_refusal
 from ragguard.attribution.result import Retrieve
 from ragguard.attribution.text_model import TextModel
 from ragguard.content import content_keys
+from ragguard.errors import GenerationError
 from ragguard.passage import Passage
 from ragguard.stems import tokenize
 
@@ -69,28 +70,46 @@ class Probe(Protocol):
 class AnswerProbe:
     """Asks the generator itself, once a set, and has its answer compared with the response.
 
-    Without a `judge` model a rule, `answers_agree`, compares the two.
+    Without a `judge` model a rule, `answers_agree`, compares the two. `instead` decides about
+    passages for which the generator raises what no retry would cure; `unanswered` are these errors.
     """
 
     def __init__(
-        self, generate: TextModel, judge: TextModel | None, query: str, response: str
+        self,
+        generate: TextModel,
+        judge: TextModel | None,
+        query: str,
+        response: str,
+        instead: Probe,
     ) -> None:
         self._generate = generate
         self._judge = judge
         self._query = query
         self._response = response
-        self._known: dict[tuple[str, ...], bool] = {}
+        self._instead = instead
+        self._known: dict[tuple[str, ...], bool | None] = {}
+        self.unanswered: list[GenerationError] = []
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
-        texts = tuple(passage.text for passage in passages)
-        if texts not in self._known:
-            answer = self._generate.generate(answer_prompt(self._query, texts))
-            self._known[texts] = self.agrees(answer)
-        return self._known[texts]
+        found = self._asked(passages)
+        return self._instead.reproduces(passages) if found is None else found
 
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
-        del standing
-        return self.reproduces(passages)
+        found = self._asked(passages)
+        return self._instead.leads(passages, standing) if found is None else found
+
+    def _asked(self, passages: Sequence[Passage]) -> bool | None:
+        texts = tuple(passage.text for passage in passages)
+        if texts not in self._known:
+            prompt = answer_prompt(self._query, texts)
+            (answer,) = self._generate.generate_many([prompt], spared=self.unanswered)
+            self._known[texts] = self.agrees(answer) if answer else None
+        return self._known[texts]
+
+    @property
+    def silent(self) -> bool:
+        """Whether the generator was asked and answered nothing at all."""
+        return bool(self._known) and all(found is None for found in self._known.values())
 
     def agrees(self, answer: str) -> bool:
         """Return True if `answer` makes the same claim as the response."""

@@ -138,7 +138,9 @@ def test_answer_probe_asks_the_model_and_compares_by_rule():
         prompts.append(prompt)
         return "Orla Venn designed it." if LIE in prompt else "Piet Aster."
 
-    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "The designer was Orla Venn.")
+    probe = AnswerProbe(
+        as_text_model(generate), None, QUESTION, "The designer was Orla Venn.", MarkProbe()
+    )
     assert probe.reproduces([Passage("filler"), Passage(LIE)])
     assert not probe.reproduces([Passage("filler")])
     assert QUESTION in prompts[0]
@@ -155,6 +157,7 @@ def test_answer_probe_believes_the_judge_and_falls_back_on_the_rule(verdict, exp
         as_text_model(lambda prompt: verdict),
         QUESTION,
         "Orla Venn",
+        MarkProbe(),
     )
     assert probe.reproduces([Passage(LIE)]) is expected
 
@@ -166,12 +169,28 @@ def test_answer_probe_asks_once_a_set_and_does_not_weigh_the_standing():
         prompts.append(prompt)
         return "Orla Venn."
 
-    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "Orla Venn")
+    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "Orla Venn", MarkProbe())
     assert probe.reproduces([Passage(LIE)])
     assert probe.leads([Passage(LIE)], 0.0)
     assert len(prompts) == 1
     assert probe.leads([Passage("Another.")], 0.0)
     assert len(prompts) == 2
+
+
+def test_passages_that_the_generator_refuses_are_decided_about_without_it():
+    def generate(prompt):
+        if "filtered" in prompt:
+            raise ValueError("the content was filtered")
+        return "Piet Aster"
+
+    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "Orla Venn", MarkProbe())
+    assert probe.reproduces([Passage("bad and filtered")])
+    assert probe.leads([Passage("bad and filtered")], 1.0)
+    assert not probe.reproduces([Passage("good and filtered")])
+    assert probe.silent
+    assert not probe.reproduces([Passage("bad")])
+    assert not probe.silent
+    assert [str(error.__cause__) for error in probe.unanswered] == ["the content was filtered"] * 2
 
 
 @pytest.mark.parametrize(
