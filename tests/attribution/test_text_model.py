@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import socket
 import threading
 import urllib.error
 from types import SimpleNamespace
@@ -216,6 +217,26 @@ class StatusError(Exception):
         self.response = SimpleNamespace(status_code=status)
 
 
+class AwsError(Exception):
+    """Tells its status as botocore's errors do."""
+
+    def __init__(self, status):
+        super().__init__(f"status {status}")
+        self.response = {"Error": {}, "ResponseMetadata": {"HTTPStatusCode": status}}
+
+
+class ClientConnectionError(Exception):
+    """Named as aiohttp names what its lost connections descend from."""
+
+
+class ServerDisconnectedError(ClientConnectionError):
+    """As aiohttp's."""
+
+
+class ClientPayloadError(Exception):
+    """As aiohttp's, of a reply that breaks off."""
+
+
 class Flaky:
     """Raises each of `errors` in turn, then answers."""
 
@@ -237,6 +258,11 @@ class TestRetries:
             RateLimitError(),
             StatusError(429),
             StatusError(503),
+            AwsError(429),
+            AwsError(503),
+            ServerDisconnectedError(),
+            ClientPayloadError(),
+            socket.gaierror(-3, "no name"),
             urllib.error.URLError(OSError("no route")),
             urllib.error.HTTPError("http://x", 500, "broken", None, None),  # type: ignore[arg-type]
         ],
@@ -251,6 +277,7 @@ class TestRetries:
             ValueError("bad prompt"),
             StatusError(400),
             StatusError(401),
+            AwsError(400),
             KeyError("x"),
             urllib.error.HTTPError("http://x", 404, "absent", None, None),  # type: ignore[arg-type]
         ],
