@@ -23,6 +23,7 @@ from ragguard.content import content_keys
 from ragguard.errors import GenerationError
 from ragguard.passage import Passage
 from ragguard.stems import tokenize
+from ragguard.text import MAX_CHARS, both_ends
 
 MIN_SCOPE = 20
 """Passages that the scope takes in before Eq. 4 may end it.
@@ -124,6 +125,7 @@ _CLAUSE = re.compile(r"[.,;:!?](?:\s|$)|\s(?:and|but)\s")
 _DENIAL = re.compile(r"\b(?:not|never|nor|neither|cannot|no longer)\b|n['\u2019]t\b", re.IGNORECASE)
 _NAMES = frozenset("who whom whose".split())  # what asks for a name
 _NUMBERS = frozenset("date how when year".split())
+_MOST_CLAIMS = 50
 
 
 def answers_agree(query: str, answer: str, response: str) -> bool:
@@ -140,7 +142,7 @@ def answers_agree(query: str, answer: str, response: str) -> bool:
     >>> answers_agree("Is it open?", "Yes, it is.", "No, it is not open.")
     False
     """
-    answer, response = answer_of(answer, query), answer_of(response, query)
+    answer, response = (both_ends(answer_of(text, query), MAX_CHARS) for text in (answer, response))
     alike = _polarity(tokenize(answer)) * _polarity(tokenize(response))
     if alike < 0:
         return False
@@ -161,11 +163,12 @@ def answers_agree(query: str, answer: str, response: str) -> bool:
 def _asked_for(query: str, response: str) -> str:
     """Return the name or number of a response that answers the query, or else its claim."""
     asked = set(tokenize(query))
-    claims = [one for one in atomic_claims(query, response) if not _denies(response, one)]
+    claims = list(atomic_claims(query, response))[:_MOST_CLAIMS]
     if asked & (_NAMES | _NUMBERS):
         number = not asked & _NAMES
         claims.sort(key=lambda one: any(map(str.isdigit, one)) is not number)
-    return claims[0] if claims else claim(query, response)
+    stated = (one for one in claims if not _denies(response, one))
+    return next(stated, claim(query, response))
 
 
 def _denies(text: str, claimed: str) -> bool:

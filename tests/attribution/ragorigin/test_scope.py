@@ -234,3 +234,10 @@ def test_answers_agree_on_the_number_that_was_asked_for():
     question = "When was the Halden bridge designed?"
     assert answers_agree(question, "In 1921.", "Orla Venn designed it in 1921.")
     assert not answers_agree(question, "Orla Venn designed it.", "Orla Venn designed it in 1921.")
+
+
+def test_answers_without_end_are_compared_in_linear_time():
+    # Otherwise this takes hours, which the suite's limit ends.
+    text = " ".join(f"It was not Harbour {n}." for n in range(20_000))
+    assert not answers_agree(QUESTION, text, "Orla Venn")
+    assert not answers_agree(QUESTION, "Orla Venn", text)
