@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ragguard.attribution.coverage import STOP_STEMS
 from ragguard.inline.fingerprints import fingerprints
 from ragguard.inline.normalize.leet import lettered
+from ragguard.inline.query_form import INTERROGATIVES
 from ragguard.lru import Remembered
 from ragguard.stems import stem, tokenize, words_of
 from ragguard.text import STOP_WORDS, sentences, tokens
@@ -29,23 +30,23 @@ POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
 # Words in which answers are given, whatever they say: of sources, of saying, of courtesy.
 _FRAME = frozenset(
     """according actually additional agree agreed agrees almost answer answered answering answers
-    appear appeared appears approximately around article articles ask asked asking assist assistance
-    based belief believe believed believes cited claim claimed claims clear clearly conclude
-    concluded conclusion confirm confirmed confirms consistent content context contrary correct
-    currently data describe described describes detail details document documents evidence exactly
-    excerpt excerpts explain explained explains fact facts feel find follow following found free
-    further generally give given gives heard help helps hope however indeed indicate indicated
-    indicates indicating information kindly know knowledge known let like likely list listed look
-    looked looking make makes material materials matter mean means mention mentioned mentioning
-    mentions need note noted notes overall particular passage passages please point points probably
-    provide provided provides query question questions read reading refer reference referred refers
-    regarding relevant remain remember report reported reportedly reporting reports requested
-    requests require required respond response result results retrieved reveal reveals review
-    reviewed roughly said say saying says search seem seems several show showed shown shows simply
-    snippet snippets something source sources specifically specified state stated statement
-    statements states stating suggest suggested suggesting suggests summary sure tell tells text
-    texts therefore thing things think thought thus told understand understanding various wanted
-    widely wonder""".split()
+    apologies apologise apologize appear appeared appears approximately around article articles ask
+    asked asking assist assistance based belief believe believed believes cited claim claimed claims
+    clear clearly conclude concluded conclusion confirm confirmed confirms confusion consistent
+    content context contrary correct currently data describe described describes detail details
+    document documents evidence exactly excerpt excerpts explain explained explains fact facts feel
+    find follow following found free further generally give given gives heard help helps hope
+    however indeed indicate indicated indicates indicating information kindly know knowledge known
+    let like likely list listed look looked looking make makes material materials matter mean means
+    mention mentioned mentioning mentions need note noted notes overall particular passage passages
+    please point points probably provide provided provides query question questions read reading
+    refer reference referred refers regarding relevant remain remember report reported reportedly
+    reporting reports requested requests require required respond response result results retrieved
+    reveal reveals review reviewed roughly said say saying says search seem seems several show
+    showed shown shows simply snippet snippets something sorry source sources specifically specified
+    state stated statement statements states stating suggest suggested suggesting suggests summary
+    sure tell tells text texts thank thanks therefore thing things think thought thus told
+    understand understanding various wanted widely wonder""".split()
 )
 _INSIDE = r"(?:[^.!?]|[.!?](?=\S))"  # "13.00" ends no sentence
 _WHILE = rf"\b(?:while|although|though|even though|whereas|despite)\b{_INSIDE}{{3,200}}?\S,\s+"
@@ -81,6 +82,8 @@ def claim(query: str, response: str) -> str:
 
     >>> claim("Who led the survey?", "Based on the context, the survey was led by Ada Crane.")
     'Ada Crane.'
+    >>> claim("Who led the survey?", "No, sorry, it was Ada Crane.")
+    'Ada Crane.'
     >>> claim("Is the bridge open?", "No, the bridge is not open.")
     'No, not'
     >>> claim("How long is the bridge?", "It is approximately 26 km long.")
@@ -101,6 +104,8 @@ def claim(query: str, response: str) -> str:
     telling = {piece for piece, its in words_in.items() if its - common}
     # Further on, "no" may only deny what nobody claims: "no other source mentions it".
     decides = next(filter(None, words), set()) & POLARITY
+    if named & new and not INTERROGATIVES.isdisjoint(tokenize(query)[:1]):
+        decides = set()  # "No, it was Ada Crane" only corrects whoever asks
     specific = (named & new) | (polar if decides else set())
     leading = {piece for piece in specific if LEADING.search(piece)}
     chosen = specific or (new | letter) or polar or (named & telling) or telling

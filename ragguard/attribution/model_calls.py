@@ -15,10 +15,12 @@ _AsyncCall = Callable[[str], Awaitable[Any]] | None
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 # Exact class names anywhere in the exception's ancestry, so that no client library is imported:
-# httpx, requests, the OpenAI and Anthropic clients, and Google's API core, in this order.
+# httpx, requests, the OpenAI and Anthropic clients, Google's API core, aiohttp and socket, in this
+# order.
 _TRANSIENT_NAMES = frozenset(
     """TransportError Timeout ConnectionError IncompleteRead APIConnectionError RateLimitError
-    InternalServerError ServiceUnavailable ResourceExhausted DeadlineExceeded""".split()
+    InternalServerError ServiceUnavailable ResourceExhausted DeadlineExceeded ClientConnectionError
+    ClientPayloadError gaierror""".split()
 )
 
 
@@ -139,9 +141,10 @@ def _int_field(holder: Any, *names: str) -> int:
 
 def is_transient(error: BaseException) -> bool:
     """Return True if the same request may succeed later: timeouts, lost connections, 429, 5xx."""
-    for holder in (error, getattr(error, "response", None)):
-        for name in ("status_code", "code", "status"):
-            status = getattr(holder, name, None)
+    response = getattr(error, "response", None)
+    for holder in (error, response, _field(response, "ResponseMetadata")):  # the last is botocore's
+        for name in ("status_code", "code", "status", "HTTPStatusCode"):
+            status = _field(holder, name)
             if isinstance(status, int) and 100 <= status < 600:
                 return status in _TRANSIENT_STATUS or status >= 500
     if isinstance(error, (TimeoutError, ConnectionError)):

@@ -61,12 +61,20 @@ def agreement_prompt(query: str, answer: str, response: str) -> str:
 
 
 def fenced(text: str, *tags: str) -> str:
-    """Return a text that can neither open nor close one of the tags that it is to stand in."""
-    return re.sub(rf"<(?=\s*/?\s*(?:{'|'.join(tags)})\b)", "(", text, flags=re.IGNORECASE)
+    """Return a text that can neither open nor close the tags that it is to stand in, nor a thought.
+
+    A judge quotes what it reads.
+    """
+    # Possessive, since a passage may hold a "<" and any number of spaces.
+    names = "|".join((*tags, "think(?:ing)?"))
+    return re.sub(rf"<(?=\s*+/?\s*+(?:{names})\b)", "(", text, flags=re.IGNORECASE)
 
 
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_VERDICT = re.compile(r"\b(same|different|yes|no)\b", re.IGNORECASE)
+_THOUGHT = re.compile(r"\A(?:.*?</think(?:ing)?>|\s*<think(?:ing)?>.*)", re.DOTALL | re.IGNORECASE)
+_VERDICTS = tuple(
+    re.compile(rf"(?:(\bnot|n['\u2019]t)(?:\s+\w+){{0,3}}?\s+)?\b({words})\b", re.IGNORECASE)
+    for words in ("(?-i:SAME|DIFFERENT)", "same|different", "yes|no")
+)
 
 
 def without_thoughts(answer: str) -> str:
@@ -77,10 +85,17 @@ def without_thoughts(answer: str) -> str:
 def read_agreement(verdict: str) -> bool | None:
     """Return the judge's verdict: True for the same claim, None if it says neither.
 
-    The last of the words counts, since a judge that explains itself concludes at the end.
+    Words in capitals count before others, and yes or no only without them. The last one counts,
+    since a judge that explains itself concludes at the end.
 
-    >>> read_agreement("They are not the same: DIFFERENT"), read_agreement("hard to say")
-    (False, None)
+    >>> read_agreement("SAME: both answers say no."), read_agreement("They are not the same.")
+    (True, False)
+    >>> read_agreement("hard to say") is None
+    True
     """
-    found = _VERDICT.findall(without_thoughts(verdict))
-    return found[-1].lower() in ("same", "yes") if found else None
+    text = without_thoughts(verdict)
+    for pattern in _VERDICTS:
+        if found := pattern.findall(text):
+            negated, word = found[-1]
+            return bool(word.lower() in ("same", "yes")) != bool(negated)
+    return None

@@ -98,8 +98,8 @@ class RAGForensics(LLMAttributor):
 
     In the scores, `responsibility` is 1.0 for a passage judged guilty, else 0.0. `details` holds
     "rounds", "benign" (how many of the scope are), "complete" (K of them are) and "unreadable", the
-    ids of passages whose judgement could not be read; they count as benign, as in Algorithm 1, but
-    then the cause is never "model".
+    ids of passages that the judge refused for good, or whose judgement could not be read; they
+    count as benign, as in Algorithm 1, but then the cause is never "model".
 
     Args:
         judge: Any model that `as_text_model` takes. A temperature of 0 makes runs repeatable.
@@ -116,6 +116,7 @@ class RAGForensics(LLMAttributor):
     """
 
     _method = "ragforensics"
+    _spares = True
 
     def __init__(
         self,
@@ -149,7 +150,8 @@ class RAGForensics(LLMAttributor):
                     prompts = [self._prompt(query, text, response) for text in fresh.values()]
                 answers = yield prompts
                 with foreign("read"):
-                    labels |= dict(zip(fresh, map(self._read, answers), strict=True))
+                    read = [self._read(answer) if answer else None for answer in answers]
+                labels |= dict(zip(fresh, read, strict=True))
             judged = [labels[key] for key in keys]
             guilty = judged.count(True)
             wanted = min(self._top_k + guilty, self._max_scope)

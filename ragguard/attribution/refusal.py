@@ -45,6 +45,8 @@ _REFUSING = tuple(
         r"\b",
         r"\bno (?:\w+ )?(?:information|answer|response|details?|data)\b[^.]{0,40}\b"
         r"(?:available|given|provided|found|known)\b|\bthere is no (?:information|answer)\b",
+        r"\b(?:i|we|passages?|context|documents?|sources?) (?:have|has|contains?|gives?|provides?)"
+        r" no (?:\w+ )?information\b|\b(?:insufficient|not enough) (?:\w+ )?information\b",
         r"\b(?:passages?|context|documents?|sources?|texts?|information)\b[^.]{0,20}\bdo(?:es)?"
         r"(?: not|n'?t) (?:contain|mention|say|provide|state|give|specify|include|answer)\b",
         r"^(?:unable|not able) to\b|^(?:cannot|can'?t) (?:answer|say|tell|help)\b|"
@@ -52,13 +54,16 @@ _REFUSING = tuple(
     )
 )
 _CLAUSE = re.compile(r"[.!?:;](?: |$)|\n|,? (?:but|however|although|though|yet)\b,? ")
+_COMMA = re.compile(  # but of a reason, a list or an offer
+    r", (?!(?:and|as|because|due|for|given|nor|or|please|since|so|which|who)\b)"
+)
 
 
 def is_refusal(query: str, response: str) -> bool:
     """Return True if a response declines to answer and claims nothing besides.
 
     A clause must decline, and no other clause may bring a name or a number that is not in the
-    query: "I cannot be sure, but it was Ada Crane" is an answer.
+    query, nor may what follows a comma: "I cannot be sure, it was Ada Crane" is an answer.
 
     >>> is_refusal("Who led the survey?", "I'm sorry, but I cannot help with that.")
     True
@@ -70,9 +75,25 @@ def is_refusal(query: str, response: str) -> bool:
     # No runs of spaces, and none in a pattern: on a hostile response these take quadratic time.
     lines = (" ".join(line.split()) for line in response.replace("\u2019", "'").splitlines())
     clauses = [clause for clause in _CLAUSE.split("\n".join(lines)) if clause]
-    others = [clause for clause in clauses if not _declines(clause)]
-    known = {*tokenize(query), "i"}
-    return len(others) < len(clauses) and not any(_claims(clause, known) for clause in others)
+    known = {*tokenize(query), "i", "m", "d", "ll", "ve"}
+    return any(map(_declines, clauses)) and not any(_tells(clause, known) for clause in clauses)
+
+
+def _tells(clause: str, known: set[str]) -> bool:
+    """Return True if a clause claims something; one that declines may do so behind a comma."""
+    if not _declines(clause):
+        return _claims(clause, known)
+    pieces = _COMMA.split(clause)
+    at = next((at for at, piece in enumerate(pieces) if _declines(piece)), len(pieces))
+    # A name in the part that declines may begin a list of what is not known.
+    if any(_claims(piece, known) for piece in pieces[at : at + 1]):
+        return False
+    rest = (piece for piece in pieces[at + 1 :] if not (_declines(piece) or _excuses(piece)))
+    return any(_claims(f", {piece}", known) for piece in rest)
+
+
+def _excuses(piece: str) -> bool:
+    return bool(_FORBIDDING.search(piece.lower()) or _REASONS.search(piece.lower()))
 
 
 def _declines(clause: str) -> bool:

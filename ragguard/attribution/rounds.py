@@ -18,6 +18,7 @@ from ragguard.attribution.result import Attribution, Cause, Retrieve
 from ragguard.attribution.search import search_of
 from ragguard.attribution.text_model import TextModel, as_text_model
 from ragguard.embedding import CachedEmbedder
+from ragguard.errors import GenerationError
 from ragguard.passage import Passage
 
 
@@ -38,6 +39,7 @@ class LLMAttributor(ABC):
     """Attribution by what a language model answers, as the subclass asks it, `_rounds`."""
 
     _method: str
+    _spares = False  # whether "" answers a prompt that the model refuses for good, if not all
 
     def __init__(self, model: Any, *, embedder: Any, concurrency: int) -> None:
         self._model = as_text_model(model)
@@ -56,25 +58,31 @@ class LLMAttributor(ABC):
             GenerationError: The model did not answer.
         """
         rounds = self._rounds(query, response, search_of(query, response, retrieve))
-        model = self._model.metered()
-        step = _advance(rounds, None)
+        model, spared = self._model.metered(), self._spared()
+        step, heard = _advance(rounds, None), False
         while isinstance(step, list):
-            step = _advance(rounds, model.generate_many(step, limit=self._concurrency))
+            answers = model.generate_many(step, limit=self._concurrency, spared=spared)
+            heard = _heard(heard, answers, spared)
+            step = _advance(rounds, answers)
         return self._report(query, response, model, step)
 
     async def aattribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return what `attribute` returns or raises; a worker thread retrieves and embeds."""
         rounds = self._rounds(query, response, search_of(query, response, retrieve))
-        model = self._model.metered()
-        step = await asyncio.to_thread(_advance, rounds, None)
+        model, spared = self._model.metered(), self._spared()
+        step, heard = await asyncio.to_thread(_advance, rounds, None), False
         while isinstance(step, list):
-            answers = await model.agenerate_many(step, limit=self._concurrency)
+            answers = await model.agenerate_many(step, limit=self._concurrency, spared=spared)
+            heard = _heard(heard, answers, spared)
             step = await asyncio.to_thread(_advance, rounds, answers)
         return await asyncio.to_thread(self._report, query, response, model, step)
 
     @abstractmethod
     def _rounds(self, query: str, response: str, retrieve: Retrieve) -> Rounds:
         """Yield the prompts of each round, and return the conclusion from their answers."""
+
+    def _spared(self) -> list[GenerationError] | None:
+        return [] if self._spares else None
 
     def _report(
         self, query: str, response: str, model: TextModel, found: Conclusion
@@ -95,6 +103,14 @@ class LLMAttributor(ABC):
                 **asdict(model.usage),
             },
         )
+
+
+def _heard(before: bool, answers: Sequence[str], spared: Sequence[GenerationError] | None) -> bool:
+    """Return True if the model has answered anything so far, or else raise why it has not."""
+    heard = before or any(answers)
+    if spared and not heard:
+        raise spared[0]
+    return heard
 
 
 def _advance(rounds: Rounds, answers: list[str] | None) -> list[str] | Conclusion:

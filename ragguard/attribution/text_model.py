@@ -145,8 +145,19 @@ class TextModel:
             except Exception as error:
                 await asyncio.sleep(self._pause(error, attempt))
 
-    def generate_many(self, prompts: Sequence[str], *, limit: int = 8) -> list[str]:
+    def generate_many(
+        self,
+        prompts: Sequence[str],
+        *,
+        limit: int = 8,
+        spared: list[GenerationError] | None = None,
+    ) -> list[str]:
         """Return the answers in the order of `prompts`, at most `limit` requests at a time.
+
+        Args:
+            prompts: What is asked.
+            limit: Requests at the same time.
+            spared: Takes the errors that no retry would cure, if given; the answer is then "".
 
         Raises:
             GenerationError: One prompt failed for good; prompts not begun are then not sent.
@@ -154,32 +165,47 @@ class TextModel:
         """
         require_whole("limit", limit)
         if self._call is None:
-            return list(_LOOP.resolved(self.agenerate_many(prompts, limit=limit)))
+            return list(_LOOP.resolved(self.agenerate_many(prompts, limit=limit, spared=spared)))
+
+        def one(prompt: str) -> str:
+            try:
+                return self.generate(prompt)
+            except GenerationError as error:
+                return _spared(error, spared)
+
         if limit == 1 or len(prompts) < 2:
-            return [self.generate(prompt) for prompt in prompts]
+            return [one(prompt) for prompt in prompts]
         pool = ThreadPoolExecutor(min(limit, len(prompts)), thread_name_prefix="ragguard-model")
         try:
             futures = [
-                pool.submit(contextvars.copy_context().run, self.generate, prompt)
-                for prompt in prompts
+                pool.submit(contextvars.copy_context().run, one, prompt) for prompt in prompts
             ]
             return [future.result() for future in futures]
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    async def agenerate_many(self, prompts: Sequence[str], *, limit: int = 8) -> list[str]:
+    async def agenerate_many(
+        self,
+        prompts: Sequence[str],
+        *,
+        limit: int = 8,
+        spared: list[GenerationError] | None = None,
+    ) -> list[str]:
         """Return what `generate_many` returns or raises, concurrently on the running event loop.
 
         Where one prompt fails, the other requests are cancelled.
         """
         require_whole("limit", limit)
         if self._acall is None:  # the loop's own executor has few threads: cores + 4
-            return await asyncio.to_thread(self.generate_many, prompts, limit=limit)
+            return await asyncio.to_thread(self.generate_many, prompts, limit=limit, spared=spared)
         gate = asyncio.Semaphore(limit)
 
         async def one(prompt: str) -> str:
             async with gate:
-                return await self.agenerate(prompt)
+                try:
+                    return await self.agenerate(prompt)
+                except GenerationError as error:
+                    return _spared(error, spared)
 
         tasks = [asyncio.ensure_future(one(prompt)) for prompt in prompts]
         try:
@@ -223,6 +249,13 @@ class TextModel:
             with model._lock:
                 model._usage += more
             model = model._parent
+
+
+def _spared(error: GenerationError, spared: list[GenerationError] | None) -> str:
+    if spared is None or (error.__cause__ and is_transient(error.__cause__)):
+        raise error
+    spared.append(error)
+    return ""
 
 
 def as_text_model(

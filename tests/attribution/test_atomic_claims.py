@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ragguard import Passage
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.ragorigin.traced_claim import atomic_claims, meter_of, most_stated
+from ragguard.errors import ProxyError
 from ragguard.proxy import LexicalProxy
 from ragguard.text import MAX_CHARS
 
@@ -110,6 +111,25 @@ def test_a_short_answer_is_one_claim():
         "Ada Crane, Ilse Tarn",
         "Ilse Tarn",
     ]
+
+
+class NarrowProxy(LexicalProxy):
+    """Has no room for responses of more than twenty words."""
+
+    def score(self, contexts, query, response):
+        if len(response.split()) > 20:
+            raise ProxyError("the response is too long")
+        return super().score(contexts, query, response)
+
+
+def test_of_an_answer_that_is_too_long_for_the_proxy_one_claim_is_traced():
+    harbours = " ".join(f"Harbour {n} was deepened in {1800 + n}." for n in range(20))
+    read = [Passage(text) for text in PLANTED]
+    meter = meter_of(NarrowProxy(), QUESTION, f"Marek Dove built it. {harbours}", read)
+    assert meter.claim == "Marek Dove"
+    assert meter.reproduces(read)
+    with pytest.raises(ProxyError, match="too long"):
+        meter_of(NarrowProxy(), QUESTION, harbours, read).reproduces(read)
 
 
 def test_what_a_passage_with_the_question_in_it_states_counts_twice():

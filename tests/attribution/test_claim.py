@@ -37,7 +37,10 @@ QUESTION = "Who painted the harbour at Lindsund?"
         ("Although it was 13.00 for long, they say 12.50.", "12.50."),
         ("Although it was Ada Crane, Mara Quill is named.", "Mara Quill"),
         ("Some believe that it is 13.00. The passages say 12.50.", "12.50."),
-        ("Yes, but only in Essex.", "Yes, Essex."),
+        ("Yes, it was Mara Quill.", "Mara Quill."),
+        ("No, that was Mara Quill.", "Mara Quill."),
+        ("Sorry, it was Mara Quill.", "Mara Quill."),
+        ("Thanks for asking, it was Mara Quill.", "Mara Quill."),
         ("While it was Ada Crane, I say so.", "Ada Crane,"),
         ("it was that", "it was that"),
         ("???", "???"),
@@ -50,6 +53,11 @@ QUESTION = "Who painted the harbour at Lindsund?"
 )
 def test_claim(response, expected):
     assert claim(QUESTION, response) == expected
+
+
+def test_a_yes_or_no_that_was_asked_for_is_claimed():
+    assert claim("Was the harbour painted?", "Yes, but only in Essex.") == "Yes, Essex."
+    assert claim("Was the harbour painted?", "No, Kent.") == "No, Kent."
 
 
 def test_claim_of_a_choice_keeps_the_name_chosen():

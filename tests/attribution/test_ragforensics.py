@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution.ragforensics import RAGForensics, judgement_prompt, read_label
+from ragguard.attribution.text_model import as_text_model
+from ragguard.errors import GenerationError
 from ragguard.passage import Passage
 
 QUERY = "In which year was the Tarn Vale lighthouse first lit?"
@@ -163,6 +165,40 @@ class TestResult:
         result = finder.attribute(QUERY, RESPONSE, base)
         assert result.cause == "unclear"
         assert result.details["unreadable"] == ["b"]
+
+    @pytest.mark.parametrize("refused", [BENIGN[0], BENIGN[2]])
+    async def test_a_passage_that_the_service_refuses_is_unreadable(self, refused):
+        def judge(prompt):
+            if judged_passage(prompt) == refused:
+                raise ValueError("the content was filtered")
+            return honest_judge(prompt)
+
+        base = KnowledgeBase([BENIGN[0], POISON[0], BENIGN[1], BENIGN[2], BENIGN[3]])
+        finder = RAGForensics(judge=judge, top_k=3)
+        result = finder.attribute(QUERY, RESPONSE, base)
+        assert [p.text for p in result.responsible] == [POISON[0]]
+        assert result.details["unreadable"] == [Passage(refused).id]
+        assert await finder.aattribute(QUERY, RESPONSE, base) == result
+
+    async def test_a_service_that_refuses_everything_is_an_error(self):
+        def judge(prompt):
+            raise ValueError("the key is wrong")
+
+        finder = RAGForensics(judge=judge)
+        with pytest.raises(GenerationError, match="the key is wrong"):
+            finder.attribute(QUERY, RESPONSE, KnowledgeBase(BENIGN))
+        with pytest.raises(GenerationError, match="the key is wrong"):
+            await finder.aattribute(QUERY, RESPONSE, KnowledgeBase(BENIGN))
+
+    def test_a_service_that_is_down_for_one_passage_is_an_error(self):
+        def judge(prompt):
+            if judged_passage(prompt) == BENIGN[0]:
+                raise TimeoutError
+            return honest_judge(prompt)
+
+        finder = RAGForensics(judge=as_text_model(judge, retries=0))
+        with pytest.raises(GenerationError, match="TimeoutError"):
+            finder.attribute(QUERY, RESPONSE, KnowledgeBase(BENIGN))
 
     def test_prompt_and_reading_can_be_replaced(self):
         finder = RAGForensics(

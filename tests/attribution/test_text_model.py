@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import socket
 import threading
 import urllib.error
 from types import SimpleNamespace
@@ -216,6 +217,26 @@ class StatusError(Exception):
         self.response = SimpleNamespace(status_code=status)
 
 
+class AwsError(Exception):
+    """Tells its status as botocore's errors do."""
+
+    def __init__(self, status):
+        super().__init__(f"status {status}")
+        self.response = {"Error": {}, "ResponseMetadata": {"HTTPStatusCode": status}}
+
+
+class ClientConnectionError(Exception):
+    """Named as aiohttp names what its lost connections descend from."""
+
+
+class ServerDisconnectedError(ClientConnectionError):
+    """As aiohttp's."""
+
+
+class ClientPayloadError(Exception):
+    """As aiohttp's, of a reply that breaks off."""
+
+
 class Flaky:
     """Raises each of `errors` in turn, then answers."""
 
@@ -237,6 +258,11 @@ class TestRetries:
             RateLimitError(),
             StatusError(429),
             StatusError(503),
+            AwsError(429),
+            AwsError(503),
+            ServerDisconnectedError(),
+            ClientPayloadError(),
+            socket.gaierror(-3, "no name"),
             urllib.error.URLError(OSError("no route")),
             urllib.error.HTTPError("http://x", 500, "broken", None, None),  # type: ignore[arg-type]
         ],
@@ -251,6 +277,7 @@ class TestRetries:
             ValueError("bad prompt"),
             StatusError(400),
             StatusError(401),
+            AwsError(400),
             KeyError("x"),
             urllib.error.HTTPError("http://x", 404, "absent", None, None),  # type: ignore[arg-type]
         ],
@@ -322,6 +349,27 @@ class TestMany:
         assert sorted(chat_server.prompts) == sorted(prompts * 2)
         assert chat_server.peak <= limit
         assert model.usage.calls == 24
+
+    @pytest.mark.parametrize("limit", [1, 4])
+    async def test_errors_that_no_retry_would_cure_are_spared(self, limit):
+        def model(prompt):
+            if prompt == "b":
+                raise ValueError("filtered")
+            return prompt
+
+        async def amodel(prompt):
+            return model(prompt)
+
+        for each in map(as_text_model, (model, amodel)):
+            spared: list[GenerationError] = []
+            asked = asyncio.to_thread(each.generate_many, list("abc"), limit=limit, spared=spared)
+            assert await asked == ["a", "", "c"]
+            assert await each.agenerate_many(list("abc"), limit=limit, spared=spared) == [
+                "a",
+                "",
+                "c",
+            ]
+            assert [str(error.__cause__) for error in spared] == ["filtered"] * 2
 
     async def test_as_many_as_the_limit_run_at_once(self, chat_server):
         # No reply is sent before four requests are there: fewer at a time would never return.

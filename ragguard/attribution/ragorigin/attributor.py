@@ -87,9 +87,10 @@ class RAGOrigin(Attributor):
         `details` holds "claim" (what of the response was traced), "segments" (for each, whether it
         led to the response), "complete" (False: the scope ended at `max_scope`), "p_value" (that
         nothing stands apart), "standing" (how far the suspects do, in [0, 1]), "support" (each
-        passage's, in [0, 1]), "refused" (the response is a refusal) and what the language models
-        were asked for. If a passage supports a refusal, or a yes or no, the support stands in for
-        GC in RS.
+        passage's, in [0, 1]), "refused" (the response is a refusal), "unanswered" (of how many sets
+        of passages the proxy's likelihood decides, since `generate` refused them for good) and what
+        the language models were asked for. If a passage supports a refusal, or a yes or no, the
+        support stands in for GC in RS.
 
         Raises:
             InvalidInputError: The query or the response is blank, or `retrieve` is not what
@@ -106,9 +107,9 @@ class RAGOrigin(Attributor):
         read, others = first[: self._top_k], first[self._top_k :]
         meter = meter_of(self._proxy, question, response, read, others)
         probe: Probe = meter
-        unaided = False
+        unaided, asked = False, None
         if generate is not None:
-            asked = AnswerProbe(generate, judge, query, response)
+            asked = AnswerProbe(generate, judge, query, response, meter)
             # A model may well refuse when it has no passages; that does not make them innocent.
             unaided = not meter.refused and asked.agrees(
                 generate.generate(closed_book_prompt(query))
@@ -123,6 +124,9 @@ class RAGOrigin(Attributor):
         scores = (*columns[:2], influence)
         evidence = Evidence(question, meter.claim, scores, support, meter.carried(texts))
         finding = find_cause(scope, evidence, probe, top_k=self._top_k, unaided=unaided)
+        unanswered = asked.unanswered if asked else []
+        if meter.refused and asked and asked.silent:  # else it has answered without passages
+            raise unanswered[0]
         return Attribution.of(
             query,
             response,
@@ -139,6 +143,7 @@ class RAGOrigin(Attributor):
                 "standing": finding.first.standing,
                 "support": support.tolist(),
                 "refused": meter.refused,
+                "unanswered": len(unanswered),
                 **asdict(sum((model.usage for model in (generate, judge) if model), _NO_CALLS)),
             },
         )

@@ -15,11 +15,15 @@ from typing import Protocol
 from ragguard.attribution.answer import answer_of
 from ragguard.attribution.claim import claim, contains_phrase
 from ragguard.attribution.prompts import agreement_prompt, answer_prompt, read_agreement
+from ragguard.attribution.ragorigin.traced_claim import atomic_claims
+from ragguard.attribution.refusal import is_refusal
 from ragguard.attribution.result import Retrieve
 from ragguard.attribution.text_model import TextModel
 from ragguard.content import content_keys
+from ragguard.errors import GenerationError
 from ragguard.passage import Passage
 from ragguard.stems import tokenize
+from ragguard.text import MAX_CHARS, both_ends
 
 MIN_SCOPE = 20
 """Passages that the scope takes in before Eq. 4 may end it.
@@ -67,28 +71,46 @@ class Probe(Protocol):
 class AnswerProbe:
     """Asks the generator itself, once a set, and has its answer compared with the response.
 
-    Without a `judge` model a rule, `answers_agree`, compares the two.
+    Without a `judge` model a rule, `answers_agree`, compares the two. `instead` decides about
+    passages for which the generator raises what no retry would cure; `unanswered` are these errors.
     """
 
     def __init__(
-        self, generate: TextModel, judge: TextModel | None, query: str, response: str
+        self,
+        generate: TextModel,
+        judge: TextModel | None,
+        query: str,
+        response: str,
+        instead: Probe,
     ) -> None:
         self._generate = generate
         self._judge = judge
         self._query = query
         self._response = response
-        self._known: dict[tuple[str, ...], bool] = {}
+        self._instead = instead
+        self._known: dict[tuple[str, ...], bool | None] = {}
+        self.unanswered: list[GenerationError] = []
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
-        texts = tuple(passage.text for passage in passages)
-        if texts not in self._known:
-            answer = self._generate.generate(answer_prompt(self._query, texts))
-            self._known[texts] = self.agrees(answer)
-        return self._known[texts]
+        found = self._asked(passages)
+        return self._instead.reproduces(passages) if found is None else found
 
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
-        del standing
-        return self.reproduces(passages)
+        found = self._asked(passages)
+        return self._instead.leads(passages, standing) if found is None else found
+
+    def _asked(self, passages: Sequence[Passage]) -> bool | None:
+        texts = tuple(passage.text for passage in passages)
+        if texts not in self._known:
+            prompt = answer_prompt(self._query, texts)
+            (answer,) = self._generate.generate_many([prompt], spared=self.unanswered)
+            self._known[texts] = self.agrees(answer) if answer else None
+        return self._known[texts]
+
+    @property
+    def silent(self) -> bool:
+        """Whether the generator was asked and answered nothing at all."""
+        return bool(self._known) and all(found is None for found in self._known.values())
 
     def agrees(self, answer: str) -> bool:
         """Return True if `answer` makes the same claim as the response."""
@@ -99,38 +121,60 @@ class AnswerProbe:
         return answers_agree(self._query, answer, self._response)
 
 
-_REFUSAL = re.compile(
-    r"\b(?:can ?not|can'?t|could ?n[o']t|unable|not able|won'?t|do(?:es)? ?n[o']t (?:know|have"
-    r"|contain|provide|mention)|i'?m sorry|sorry|apologi[sz]e|insufficient|not enough|no "
-    r"information)\b",
-    re.IGNORECASE,
-)
+_CLAUSE = re.compile(r"[.,;:!?](?:\s|$)|\s(?:and|but)\s")
+_DENIAL = re.compile(r"\b(?:not|never|nor|neither|cannot|no longer)\b|n['\u2019]t\b", re.IGNORECASE)
+_NAMES = frozenset("who whom whose".split())  # what asks for a name
+_NUMBERS = frozenset("date how when year".split())
+_MOST_CLAIMS = 50
 
 
 def answers_agree(query: str, answer: str, response: str) -> bool:
     """Return True if two answers to `query` claim the same, by rule.
 
-    They agree if both refuse, or if the claim of one occurs in the other as a phrase; an answer
-    that says yes never agrees with one that says no.
+    They agree if both refuse, or if what the response claims stands in the answer, all of it or the
+    name or number that was asked for, or if half of that is what the answer claims. Who denies what
+    the other states does not agree, nor does one that says yes with one that says no.
 
     >>> answers_agree("Who led it?", "It was led by Ada Crane", "Ada Crane, in 1921.")
     True
+    >>> answers_agree("Who led it?", "It was led in 1921", "Ada Crane, in 1921.")
+    False
     >>> answers_agree("Is it open?", "Yes, it is.", "No, it is not open.")
     False
     """
-    answer, response = answer_of(answer, query), answer_of(response, query)
-    ours, theirs = tokenize(answer), tokenize(response)
-    alike = _polarity(ours) * _polarity(theirs)
+    answer, response = (both_ends(answer_of(text, query), MAX_CHARS) for text in (answer, response))
+    alike = _polarity(tokenize(answer)) * _polarity(tokenize(response))
     if alike < 0:
         return False
-    refused = [bool(_REFUSAL.search(text)) for text in (answer, response)]
+    refused = [is_refusal(query, text) for text in (answer, response)]
     if any(refused):
         return all(refused)
-    return (
-        alike > 0
-        or contains_phrase(ours, tokenize(claim(query, response)))
-        or contains_phrase(theirs, tokenize(claim(query, answer)))
+    asked_for, theirs = _asked_for(query, response), claim(query, answer)
+    pairs = [(answer, claim(query, response)), (answer, asked_for)]
+    if 2 * len(tokenize(theirs)) >= len(tokenize(asked_for)):
+        pairs.append((asked_for, theirs))
+    return alike > 0 or any(
+        contains_phrase(tokenize(text), tokenize(claimed))
+        and _denies(answer, claimed) == _denies(response, claimed)
+        for text, claimed in pairs
     )
+
+
+def _asked_for(query: str, response: str) -> str:
+    """Return the name or number of a response that answers the query, or else its claim."""
+    asked = set(tokenize(query))
+    claims = list(atomic_claims(query, response))[:_MOST_CLAIMS]
+    if asked & (_NAMES | _NUMBERS):
+        number = not asked & _NAMES
+        claims.sort(key=lambda one: any(map(str.isdigit, one)) is not number)
+    stated = (one for one in claims if not _denies(response, one))
+    return next(stated, claim(query, response))
+
+
+def _denies(text: str, claimed: str) -> bool:
+    phrase = tokenize(claimed)
+    clauses = [one for one in _CLAUSE.split(text) if contains_phrase(tokenize(one), phrase)]
+    return all(_DENIAL.search(one) for one in clauses or [text])
 
 
 def _polarity(words: Sequence[str]) -> int:

@@ -50,6 +50,7 @@ from ragguard.attribution.ragorigin.support import (
     SupportMeter,
     explains,
 )
+from ragguard.errors import ProxyError
 from ragguard.inline.query_form import ASKING_VERBS
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
@@ -76,21 +77,29 @@ def meter_of(
 ) -> SupportMeter:
     """Return a meter of the claim of a response that is traced.
 
-    `read` are the passages that the generator saw, `others` those that rank next.
+    `read` are the passages that the generator saw, `others` those that rank next. What is too long
+    for the proxy leads nowhere.
     """
     answer = answer_of(response, query)
     meter = SupportMeter(proxy, query, answer)
-    if meter.wordless or meter.reproduces(read):
+    if meter.wordless or _leads(meter, read):
         return meter
     if answer != response:
         whole = SupportMeter(proxy, query, response)
-        if whole.reproduces(read):
+        if _leads(whole, read):
             return whole
     text = as_text(response)
     each = {answer: 1.0} if len(tokenize(text)) < _LONG else atomic_claims(query, text)
     ends = ([both_ends(one.text, MAX_CHARS) for one in some] for some in (read, others))
     stated = most_stated(query, each, *ends)
     return SupportMeter(proxy, query, stated[0], least_coverage=stated[1]) if stated else meter
+
+
+def _leads(meter: SupportMeter, read: Sequence[Passage]) -> bool:
+    try:
+        return meter.reproduces(read)
+    except ProxyError:  # too long for the proxy; any other failure comes again
+        return False
 
 
 def most_stated(

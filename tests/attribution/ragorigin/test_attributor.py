@@ -8,7 +8,7 @@ import pytest
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.ragorigin.authorship import states_by_design
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT
-from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.errors import EmbeddingError, GenerationError, InvalidInputError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 
@@ -297,6 +297,29 @@ def test_the_judge_is_asked_and_counted():
     assert found(attribution) == set(POISON)
     assert asked
     assert attribution.details["calls"] == 2 * len(asked)
+
+
+def test_a_passage_that_the_service_refuses_leaves_the_others_to_the_model():
+    read = Reader()
+
+    def reader(prompt):
+        if BENIGN[1] in prompt:
+            raise ValueError("the content was filtered")
+        return read(prompt)
+
+    attribution = attribute(BENIGN + POISON, generate=reader)
+    assert attribution.cause == "poisoning"
+    assert found(attribution) == set(POISON)
+    assert attribution.details["unanswered"] >= 1
+
+
+@pytest.mark.parametrize("response", [LIE, "Sorry, I am not able to answer."])
+def test_a_service_that_refuses_everything_is_an_error(response):
+    def refusing(prompt):
+        raise ValueError("the key is wrong")
+
+    with pytest.raises(GenerationError, match="the key is wrong"):
+        attribute(BENIGN + POISON, response, generate=refusing)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.ragorigin.scope import AnswerProbe, Ranking, narrow_scope
+from ragguard.attribution.ragorigin.scope import (
+    AnswerProbe,
+    Ranking,
+    answers_agree,
+    narrow_scope,
+)
 from ragguard.attribution.search import as_retrieve
 from ragguard.attribution.text_model import as_text_model
 from ragguard.passage import Passage
@@ -133,7 +138,9 @@ def test_answer_probe_asks_the_model_and_compares_by_rule():
         prompts.append(prompt)
         return "Orla Venn designed it." if LIE in prompt else "Piet Aster."
 
-    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "The designer was Orla Venn.")
+    probe = AnswerProbe(
+        as_text_model(generate), None, QUESTION, "The designer was Orla Venn.", MarkProbe()
+    )
     assert probe.reproduces([Passage("filler"), Passage(LIE)])
     assert not probe.reproduces([Passage("filler")])
     assert QUESTION in prompts[0]
@@ -150,6 +157,7 @@ def test_answer_probe_believes_the_judge_and_falls_back_on_the_rule(verdict, exp
         as_text_model(lambda prompt: verdict),
         QUESTION,
         "Orla Venn",
+        MarkProbe(),
     )
     assert probe.reproduces([Passage(LIE)]) is expected
 
@@ -161,9 +169,75 @@ def test_answer_probe_asks_once_a_set_and_does_not_weigh_the_standing():
         prompts.append(prompt)
         return "Orla Venn."
 
-    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "Orla Venn")
+    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "Orla Venn", MarkProbe())
     assert probe.reproduces([Passage(LIE)])
     assert probe.leads([Passage(LIE)], 0.0)
     assert len(prompts) == 1
     assert probe.leads([Passage("Another.")], 0.0)
     assert len(prompts) == 2
+
+
+def test_passages_that_the_generator_refuses_are_decided_about_without_it():
+    def generate(prompt):
+        if "filtered" in prompt:
+            raise ValueError("the content was filtered")
+        return "Piet Aster"
+
+    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "Orla Venn", MarkProbe())
+    assert probe.reproduces([Passage("bad and filtered")])
+    assert probe.leads([Passage("bad and filtered")], 1.0)
+    assert not probe.reproduces([Passage("good and filtered")])
+    assert probe.silent
+    assert not probe.reproduces([Passage("bad")])
+    assert not probe.silent
+    assert [str(error.__cause__) for error in probe.unanswered] == ["the content was filtered"] * 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "response"),
+    [
+        ("Orla Venn", "The designer was Orla Venn, in 1921."),
+        ("Orla Venn", "In 1921 it was designed by Orla Venn."),
+        ("It was Orla Venn.", "It was Orla Venn, not Piet Aster."),
+        ("Not Piet Aster but Orla Venn.", "Orla Venn"),
+        ("Orla Venn, I am told.", "Orla Venn"),
+        ("I do not know.", "The passages do not mention it."),
+        ("I have no information about that.", "I'm sorry, I cannot answer that."),
+        ("There is not enough information.", "I cannot answer that."),
+    ],
+)
+def test_answers_agree_on_what_was_asked(answer, response):
+    assert answers_agree(QUESTION, answer, response)
+
+
+@pytest.mark.parametrize(
+    ("answer", "response"),
+    [
+        ("Piet Aster designed it.", "It was Orla Venn, not Piet Aster."),
+        ("Piet Aster designed it.", "Not Piet Aster but Orla Venn."),
+        ("Piet Aster.", "It was designed by Orla Venn and not by Piet Aster, as is often said."),
+        ("It was Orla Venn, not Piet Aster.", "Piet Aster"),
+        ("Piet Aster didn't design it.", "Piet Aster"),
+        ("It was designed in 1921.", "Orla Venn designed it in 1921."),
+        ("It was designed in 1921.", "In 1921 Orla Venn designed it."),
+        ("It was designed in 1921.", "Orla Venn, in 1921."),
+        ("It was designed in Halden.", "The bridge of Halden was designed by Orla Venn."),
+        ("It was designed a long time ago.", "Orla Venn designed it a long time ago."),
+        ("I'm sorry, I do not know.", "Orla Venn designed it, and cannot be sorry."),
+    ],
+)
+def test_answers_with_a_shared_detail_do_not_agree(answer, response):
+    assert not answers_agree(QUESTION, answer, response)
+
+
+def test_answers_agree_on_the_number_that_was_asked_for():
+    question = "When was the Halden bridge designed?"
+    assert answers_agree(question, "In 1921.", "Orla Venn designed it in 1921.")
+    assert not answers_agree(question, "Orla Venn designed it.", "Orla Venn designed it in 1921.")
+
+
+def test_answers_without_end_are_compared_in_linear_time():
+    # Otherwise this takes hours, which the suite's limit ends.
+    text = " ".join(f"It was not Harbour {n}." for n in range(20_000))
+    assert not answers_agree(QUESTION, text, "Orla Venn")
+    assert not answers_agree(QUESTION, "Orla Venn", text)
