@@ -125,6 +125,7 @@ _CLAUSE = re.compile(r"[.,;:!?](?:\s|$)|\s(?:and|but)\s")
 _DENIAL = re.compile(r"\b(?:not|never|nor|neither|cannot|no longer)\b|n['\u2019]t\b", re.IGNORECASE)
 _NAMES = frozenset("who whom whose".split())  # what asks for a name
 _NUMBERS = frozenset("date how when year".split())
+_KINDS = _NAMES | _NUMBERS
 _MOST_CLAIMS = 50
 
 
@@ -132,8 +133,9 @@ def answers_agree(query: str, answer: str, response: str) -> bool:
     """Return True if two answers to `query` claim the same, by rule.
 
     They agree if both refuse, or if what the response claims stands in the answer, all of it or the
-    name or number that was asked for, or if half of that is what the answer claims. Who denies what
-    the other states does not agree, nor does one that says yes with one that says no.
+    name or number that was asked for, or if half of that is what the answer claims. Where neither
+    is asked for, what the answer claims may stand in the response. Who denies what the other states
+    does not agree, nor does one that says yes with one that says no.
 
     >>> answers_agree("Who led it?", "It was led by Ada Crane", "Ada Crane, in 1921.")
     True
@@ -151,7 +153,9 @@ def answers_agree(query: str, answer: str, response: str) -> bool:
         return all(refused)
     asked_for, theirs = _asked_for(query, response), claim(query, answer)
     pairs = [(answer, claim(query, response)), (answer, asked_for)]
-    if 2 * len(tokenize(theirs)) >= len(tokenize(asked_for)):
+    if not _KINDS.intersection(tokenize(query)):
+        pairs.append((response, theirs))
+    elif 2 * len(tokenize(theirs)) >= len(tokenize(asked_for)):
         pairs.append((asked_for, theirs))
     return alike > 0 or any(
         contains_phrase(tokenize(text), tokenize(claimed))

@@ -193,6 +193,14 @@ def test_passages_that_the_generator_refuses_are_decided_about_without_it():
     assert [str(error.__cause__) for error in probe.unanswered] == ["the content was filtered"] * 2
 
 
+def test_a_short_answer_stands_in_a_long_response_where_no_name_is_asked_for():
+    query = "What does the mill of Kell grind?"
+    long = "By an old custom the mill of Kell, which the council leases, is said to grind barley."
+    assert answers_agree(query, "Barley", long)
+    assert not answers_agree(query, "Barley", "The mill of Kell grinds oats, not barley.")
+    assert not answers_agree(QUESTION, "In 1921.", "In 1921 it was designed by Orla Venn.")
+
+
 @pytest.mark.parametrize(
     ("answer", "response"),
     [
