@@ -79,7 +79,8 @@ def test_what_keeps_nothing_may_be_read_and_written(run, folder):
 
 
 def test_a_calibration_may_take_the_place_of_the_one_in_force(run, jsonl, clean):
-    traffic, path = jsonl("t.jsonl", *[clean] * 20), jsonl("c.json")
+    asked = [{**clean, "query": f"{clean['query']} ({number})"} for number in range(20)]
+    traffic, path = jsonl("t.jsonl", *asked), jsonl("c.json")
     path.unlink()
     for in_force in ([], ["--calibration", path]):
         done = run("calibrate", traffic, "--alpha", "0.2", "--force", "--out", path, *in_force)
