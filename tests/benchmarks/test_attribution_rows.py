@@ -72,7 +72,7 @@ def test_the_summary_is_a_mean_over_datasets_of_means_over_kinds():
 
 
 def test_committed_summaries_are_those_of_their_rows():
-    kept = read(RESULTS / "default.json")["sections"]["attribution"]
+    kept = read(RESULTS / "attribution.json")["sections"]["attribution"]
     poisoned, clean = (
         [{"data": "own" if row["dataset"] == OWN else "public", **row} for row in kept[rows]]
         for rows in ("poisoned", "clean")

@@ -30,7 +30,7 @@ def rows(found, **values):
 
 @pytest.fixture(scope="module")
 def attribution():
-    return sections("default")["attribution"]
+    return sections("attribution")["attribution"]
 
 
 @pytest.fixture(scope="module")
