@@ -28,7 +28,7 @@ from ragguard.inline.drift import Drift, DriftWatch
 from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.quarantined import Quarantined
-from ragguard.inline.ragdefender.filter import RAGDefenderFilter
+from ragguard.inline.ragdefender.baseline import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.inline.screening import to_judge
 from ragguard.passage import as_passages

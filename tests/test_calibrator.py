@@ -15,7 +15,7 @@ from ragguard.errors import CalibrationError
 from ragguard.inline.admission import reference_attacks, reference_scores
 from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.conformal import Calibration
-from ragguard.inline.ragdefender.filter import RAGDefenderFilter
+from ragguard.inline.ragdefender.baseline import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage
 

@@ -202,7 +202,7 @@ def test_any_set_can_be_drawn(tmp_path, name, query, passages):
 def test_a_verdict_that_could_not_be_judged_says_so(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     # Every attacked set is in doubt.
-    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
 
     class Broken:
         name = "broken"

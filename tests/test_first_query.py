@@ -67,7 +67,7 @@ def test_a_judge_that_never_clusters_loads_no_scipy(judge):
         "import sys\n"
         "from ragguard.embedding import HashedEmbedder\n"
         "from ragguard.inline import pipeline\n"
-        "from ragguard.inline.ragdefender import filter as ragdefender\n"
+        "from ragguard.inline.ragdefender import baseline as ragdefender\n"
         f"{judge}(HashedEmbedder(), strategy='concentration')\n"
         "assert 'scipy' not in sys.modules\n"
         f"{judge}(HashedEmbedder())\n"

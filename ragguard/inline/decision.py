@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ragguard.embedding.adapt import Embedder
 from ragguard.inline.budget import Budget
+from ragguard.inline.selection import Selection
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 
@@ -122,8 +123,7 @@ class Gated:
         gated: What the gate decided on.
         unusual: The places of passages whose own evidence is unusual for clean traffic.
         judged: The same of all passages that may go, of an attacked set.
-        p_values: float64 array of shape (n,): "this passage is clean", of an attacked set.
-        evident: bool array of shape (n,): passages that would fire the gate by themselves.
+        selection: What of an attacked set goes by words, and what vectors decide on.
         needs: The passages whose vectors `decide` will ask for; none for a clean set, and none for
             an attacked one in which vectors decide nothing.
     """
@@ -137,8 +137,7 @@ class Gated:
     gated: Scored | None = None
     unusual: Set[int] = frozenset()
     judged: Scored | None = None
-    p_values: NDArray[np.float64] | None = None
-    evident: NDArray[np.bool_] | None = None
+    selection: Selection | None = None
     needs: Sequence[Passage] = ()
 
     def decide(self, embedder: Embedder) -> Decision:

@@ -1,8 +1,11 @@
-"""The inline filter: tokens -> features -> score -> gate -> grouping -> isolation -> selection."""
+"""The inline filter: tokens -> features -> score -> gate -> selection -> grouping -> isolation.
+
+Words select; grouping and isolation decide on what they leave open.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -20,9 +23,9 @@ from ragguard.inline.evidence import LATE, gather
 from ragguard.inline.explanations import explained, unsuspected
 from ragguard.inline.features.concentration import content_words
 from ragguard.inline.features.manner import shipped
-from ragguard.inline.ragdefender.filter import group_and_isolate
+from ragguard.inline.ragdefender import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
-from ragguard.inline.selection import alike, companions, rejected, select
+from ragguard.inline.selection import select
 from ragguard.inline.tokens import tokenize_ends, tokenize_query
 from ragguard.passage import Passage
 from ragguard.trust import Trust
@@ -106,30 +109,22 @@ class ConformalFilter:
             judged = _extended(scored, gather(query, passages, len(passages), budget), k)
         with np.errstate(divide="ignore"):  # what may spend nothing cannot go
             p_values = calibration.passage_p_values(judged.suspicion) / shares
-        # Of many passages few can be discoveries; one that would fire the gate by itself goes.
-        lines = np.array(
-            [calibration.threshold(self._alpha * share, counted) for share in shares.tolist()]
-        )
-        evident = judged.suspicion >= lines
-        found = rejected(p_values)
+        lines = [calibration.threshold(self._alpha * share, counted) for share in shares.tolist()]
         asked = tokenize_query(query).distinct
-        evident = evident | alike(
+        selection = select(
+            p_values,
             judged.suspicion,
-            found | evident,
-            lines,
+            np.array(lines),
             lambda row: tokenize_ends(passages[row].text).once(content_words) - asked,
         )
-        joining = companions(p_values, judged.suspicion, found) & ~evident
         return passed(
             attacked=True,
             p_value=p_value,
             gated=scored,
             unusual=_at_least(line, judged.suspicion),
             judged=judged,
-            p_values=p_values,
-            evident=evident,
-            # Without any, the same would go whatever isolation marked.
-            needs=passages if joining.any() else (),
+            selection=selection,
+            needs=passages if selection.joining.any() else (),
         )
 
     def calibration_for(self, k: int, *, with_reference: bool, naming: bool) -> Calibration:
@@ -140,25 +135,22 @@ class ConformalFilter:
 
     def select(self, gated: Gated, embedder: Embedder) -> Decision:
         """Choose what goes from an attacked set, with RAGDefender where words leave it open."""
-        judged = gated.judged
-        if judged is None or gated.p_values is None or gated.evident is None:
+        judged, selection = gated.judged, gated.selection
+        if judged is None or selection is None:
             return self._decision(gated, gated.gated, [False] * len(gated.passages))
-        found = rejected(gated.p_values)
-        left: Iterable[int] = ()
-        failure = None
+        going, failure = selection.going, None
+        left: list[int] = []
         if gated.needs:
             try:
                 _, isolated, _ = group_and_isolate(
                     gated.query, gated.passages, embedder, self._strategy
                 )
-                found = select(gated.p_values, judged.suspicion, isolated)
+                going = selection.with_isolated(isolated)
             except Exception as error:  # what words alone flag goes all the same
                 failure = error
-                joining = companions(gated.p_values, judged.suspicion, found) & ~gated.evident
-                left = np.flatnonzero(joining).tolist()
+                left = np.flatnonzero(selection.joining).tolist()
         undone = dict.fromkeys(left, f"not judged: {failure}") | dict(judged.undone)
-        flags = (found | gated.evident).tolist()
-        return self._decision(gated, replace(judged, undone=undone), flags, failure)
+        return self._decision(gated, replace(judged, undone=undone), going.tolist(), failure)
 
     def _decision(
         self,

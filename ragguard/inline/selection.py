@@ -1,8 +1,12 @@
-"""Which passages go once the gate has fired, at a false-discovery rate q.
+"""Which passages go once the gate has fired: three rules, each of which marks more.
 
-    the i passages with the least p-values,    i = max {i : p_(i) <= q i / n}
+1. The discoveries at a false-discovery rate q = 0.01, at least the most suspicious passage:
 
-(Benjamini and Hochberg 1995), and what is `alike` or their `companions` in RAGDefender's isolation.
+       the i passages with the least p-values,    i = max {i : p_(i) <= q i / n}
+
+   (Benjamini and Hochberg 1995), and whatever would fire the gate by itself.
+2. What says the same as these (`alike`; ours).
+3. Their `companions` (ours), if RAGDefender's isolation puts them into one group.
 
 Of n passages are given `p_values` of "this passage is clean" and `suspicion`, what they are the
 p-values of, in nats, both float64 of shape (n,). What goes is marked in bool arrays of shape (n,).
@@ -11,6 +15,7 @@ p-values of, in nats, both float64 of shape (n,). What goes is marked in bool ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -18,13 +23,50 @@ from numpy.typing import NDArray
 
 from ragguard.inline.features.concentration import cosine
 
-_FALSE_DISCOVERY_RATE = 0.01
-_COMPANION_P = 0.05
+_FALSE_DISCOVERY_RATE = 0.01  # that of the gate, by default
+_COMPANION_P = 0.05  # as unusual as what is marked, by default
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
 _LIKENESS = 8.5  # nats for a cosine of 1 of what two passages say besides the question
 _ALIKE = 0.4  # cosine from which on likeness says no more
 _ENOUGH = 5.8  # nats that there must be in all: the line of the shipped calibration for k = 5
 _COMPARED = 20  # of those that go, the most suspicious, so that the work grows with the set alone
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What goes from an attacked set.
+
+    Attributes:
+        found: The discoveries.
+        going: What goes by words alone, these among them.
+        joining: The `companions` among the others, which isolation decides on.
+    """
+
+    found: NDArray[np.bool_]
+    going: NDArray[np.bool_]
+    joining: NDArray[np.bool_]
+
+    def with_isolated(self, isolated: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return what goes, with the companions that are in one group with a discovery."""
+        together = bool((self.found & isolated).any())
+        return self.going | (self.joining & isolated) if together else self.going
+
+
+def select(
+    p_values: NDArray[np.float64],
+    suspicion: NDArray[np.float64],
+    lines: NDArray[np.float64],
+    words: Callable[[int], frozenset[str]],
+) -> Selection:
+    """Choose what goes by words, and what may go with it.
+
+    `lines` are the suspicions from which on each passage would fire the gate, float64 of shape
+    (n,); `words` gives the content words of a passage by its row, without the question's.
+    """
+    found = rejected(p_values)
+    going = found | (suspicion >= lines)
+    going |= alike(suspicion, going, lines, words)
+    return Selection(found, going, companions(p_values, suspicion, found) & ~going)
 
 
 def discoveries(
@@ -105,17 +147,3 @@ def companions(
     as_clear = suspicion >= _COMPANION_SHARE * suspicion.max()
     joining: NDArray[np.bool_] = as_clear & (p_values <= _COMPANION_P) & ~found
     return joining
-
-
-def select(
-    p_values: NDArray[np.float64], suspicion: NDArray[np.float64], isolated: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Mark the passages to drop from a set that the gate found attacked.
-
-    Those that are `rejected`, and their `companions` that pair-frequency isolation marks, if it
-    marks at least one of the former.
-    """
-    found = rejected(p_values)
-    if (found & isolated).any():
-        found |= isolated & companions(p_values, suspicion, found)
-    return found

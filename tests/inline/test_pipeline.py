@@ -16,7 +16,7 @@ from ragguard.inline.explanations import CLEAN, describe
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.quarantined import Quarantined
-from ragguard.inline.ragdefender.filter import RAGDefenderFilter
+from ragguard.inline.ragdefender.baseline import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.inline.screening import screened, undecided
 from tests.quarantines import quarantine_of

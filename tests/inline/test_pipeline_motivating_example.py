@@ -13,7 +13,8 @@ import pytest
 
 from ragguard import Passage
 from ragguard.embedding.vectors import similarity_matrix
-from ragguard.inline.ragdefender.filter import RAGDefenderFilter, group_and_isolate
+from ragguard.inline.ragdefender import group_and_isolate
+from ragguard.inline.ragdefender.baseline import RAGDefenderFilter
 from ragguard.inline.ragdefender.grouping import (
     choose_strategy,
     clustering_count,

@@ -9,7 +9,7 @@ from ragguard.embedding import HashedEmbedder
 from ragguard.errors import JudgingError
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.quarantined import Allowed, Quarantined
-from ragguard.inline.ragdefender.filter import RAGDefenderFilter
+from ragguard.inline.ragdefender.baseline import RAGDefenderFilter
 from ragguard.inline.screening import screened, undecided
 from ragguard.passage import Passage
 from tests.quarantines import quarantine_of

@@ -21,6 +21,13 @@ from ragguard.inline.selection import (
     select,
 )
 
+
+def chosen(p_values, suspicion, isolated):
+    """What goes where no passage would fire the gate by itself, or says what another says."""
+    lines = np.full(len(p_values), np.inf)
+    return select(p_values, suspicion, lines, {}.__getitem__).with_isolated(isolated)
+
+
 shares = st.lists(st.floats(0.001, 1.0), min_size=1, max_size=12)
 
 
@@ -64,7 +71,7 @@ def test_the_most_suspicious_goes_and_the_others_need_evidence_of_their_own(p_va
     isolated = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     p_values = np.array(p_values)
     suspicion = -np.log(p_values) - 1.0
-    marked = select(p_values, suspicion, isolated)
+    marked = chosen(p_values, suspicion, isolated)
     found = discoveries(p_values)
     assert marked[p_values.argmin()]
     assert (marked | ~found).all()
@@ -83,10 +90,10 @@ def test_isolation_decides_on_those_that_may_join_and_on_nothing_else(p_values, 
     found = rejected(p_values)
     joining = companions(p_values, suspicion, found)
     assert not (found & joining).any()
-    assert (select(p_values, suspicion, np.zeros(n, dtype=bool)) == found).all()
-    assert (select(p_values, suspicion, np.ones(n, dtype=bool)) == found | joining).all()
+    assert (chosen(p_values, suspicion, np.zeros(n, dtype=bool)) == found).all()
+    assert (chosen(p_values, suspicion, np.ones(n, dtype=bool)) == found | joining).all()
     isolated = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
-    marked = select(p_values, suspicion, isolated)
+    marked = chosen(p_values, suspicion, isolated)
     assert (marked[~joining] == found[~joining]).all()
 
 
@@ -95,23 +102,36 @@ def test_companions_go_only_with_one_of_their_own_group():
     assert discoveries(p_values).sum() == 1
     together = np.isin(np.arange(20), [0, 1, 3])
     suspicion = np.array([10.0, 4.0, 4.0, *[-1.0] * 17])
-    assert np.flatnonzero(select(p_values, suspicion, together)).tolist() == [0, 1]
+    assert np.flatnonzero(chosen(p_values, suspicion, together)).tolist() == [0, 1]
     apart = np.isin(np.arange(20), [1, 2, 3])
-    assert np.flatnonzero(select(p_values, suspicion, apart)).tolist() == [0]
+    assert np.flatnonzero(chosen(p_values, suspicion, apart)).tolist() == [0]
 
 
 def test_companions_go_only_if_their_evidence_is_not_much_weaker():
     p_values = np.array([0.0001, *[_COMPANION_P] * 3, *[1.0] * 16])
     suspicion = np.array([10.0, 4.0, 3.9, 9.0, *[-1.0] * 16])
     everybody = np.ones(20, dtype=bool)
-    assert np.flatnonzero(select(p_values, suspicion, everybody)).tolist() == [0, 1, 3]
+    assert np.flatnonzero(chosen(p_values, suspicion, everybody)).tolist() == [0, 1, 3]
     # Where even the most suspicious speaks for clean, nobody is its companion.
-    assert np.flatnonzero(select(p_values, suspicion - 20.0, everybody)).tolist() == [0]
+    assert np.flatnonzero(chosen(p_values, suspicion - 20.0, everybody)).tolist() == [0]
 
 
 @pytest.mark.parametrize("value", [0.001, 1.0])
 def test_one_passage_goes_alone(value):
-    assert select(np.array([value]), np.array([3.0]), np.array([False])).tolist() == [True]
+    assert chosen(np.array([value]), np.array([3.0]), np.array([False])).tolist() == [True]
+
+
+def test_what_would_fire_the_gate_goes_but_takes_no_companion_along():
+    p_values, suspicion = np.array([0.0001, 0.02, 0.02, 1.0]), np.array([10.0, 6.0, 5.0, -1.0])
+    said = [frozenset("ab"), frozenset("cd"), frozenset("xy"), frozenset("z")]
+    selection = select(p_values, suspicion, np.full(4, 5.9), said.__getitem__)
+    assert selection.found.tolist() == [True, False, False, False]
+    assert selection.going.tolist() == [True, True, False, False]
+    assert selection.joining.tolist() == [False, False, True, False]
+    with_the_second = selection.with_isolated(np.array([False, True, True, False]))
+    assert with_the_second.tolist() == [True, True, False, False]
+    with_the_first = selection.with_isolated(np.array([True, False, True, False]))
+    assert with_the_first.tolist() == [True, True, True, False]
 
 
 # What says the same

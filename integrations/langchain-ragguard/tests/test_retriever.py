@@ -148,13 +148,13 @@ async def test_what_is_unusual_comes_back_as_a_marked_copy(ask: Ask) -> None:
 async def test_on_error_pass_returns_documents_but_for_what_words_alone_flag(
     monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
     retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="pass"), k=3)
     assert texts(await ask(retriever, "invoke", QUERY)) == FACTS[:3]
 
 
 async def test_on_error_raise_raises(monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
     retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="raise"))
     with pytest.raises((RagguardError, ConnectionError)):
         await ask(retriever, "invoke", QUERY)

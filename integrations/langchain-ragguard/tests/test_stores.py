@@ -164,7 +164,7 @@ def test_stored_vectors_follow_the_store(named: VectorStore, embeddings: WordEmb
 def test_an_inverted_file_without_a_direct_map_is_embedded_again(
     embeddings: WordEmbeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
     index = pytest.importorskip("faiss")
     store: Any = faiss(embeddings)
     quantizer = index.IndexFlatL2(64)
@@ -200,7 +200,7 @@ class OtherStore(VectorStore):
 async def test_an_unknown_store_is_guarded_in_its_own_vector_space(
     embeddings: WordEmbeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
     store = OtherStore(embeddings)
     retriever = RAGGuardRetriever.from_vectorstore(store, k=3, fetch_k=6, on_error="raise")
     found = texts(retriever.invoke(QUERY))

@@ -178,7 +178,7 @@ async def test_what_is_unusual_comes_back_as_a_marked_copy(embedding: WordEmbedd
 
 
 async def test_on_error(embedding: WordEmbedding, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
     passing = RAGGuardPostprocessor(
         guard=Guard(embedder=BrokenEmbedding(), on_error="pass"), top_n=3
     )
@@ -205,7 +205,7 @@ def test_the_nodes_own_embeddings_are_used(embedding: WordEmbedding) -> None:
 def test_embeddings_that_cannot_be_compared_are_left_alone(
     embedding: WordEmbedding, vector: list[float] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
     found = nodes(embedded=True)
     found[3].node.embedding = vector
     guard = Guard(embedder=embedding, on_error="raise")

@@ -126,7 +126,7 @@ def test_attribution_searches_the_whole_index(
 async def test_the_model_that_the_index_was_built_with_is_the_default(
     index: VectorStoreIndex, embedding: WordEmbedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
     others = WordEmbedding()
     monkeypatch.setattr(Settings, "_embed_model", others)
     for ask in ("sync", "async"):
@@ -158,7 +158,7 @@ async def test_the_settings_are_not_asked_for_the_model_of_an_index_that_has_one
 def test_the_embedding_model_of_the_settings_serves_an_index_without_one(
     embedding: WordEmbedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
     monkeypatch.setattr(Settings, "_embed_model", embedding)
     made = RAGGuardPostprocessor.from_index(SummaryIndex([]), on_error="raise")
     made.postprocess_nodes(nodes(), query_str=QUERY)

@@ -1,8 +1,17 @@
-"""Grouping: how many of the retrieved passages are adversarial (RAGDefender, Section 4.1).
+"""Grouping: how many of n retrieved passages are adversarial (RAGDefender, Section 4.1).
 
-The terms of Eq. 1 are weighed as scikit-learn weighs them, and the published experiments with it:
+    N_TF-IDF = #{i : passage i holds more than m / 2 of the top m terms}                  (Eq. 1)
+    N_adv = n_min if N_TF-IDF <= n / 2, else n - n_min                                    (Eq. 2)
+    N_adv = #{i : s_mean(i) > mean of all s_mean, s_median(i) > median of all s_median}   (Eq. 3)
+
+with n_min the size of the smaller of two clusters, and s_mean and s_median the mean and the median
+similarity of a passage to the others. The paper names no linkage of the clusters, here Ward's, and
+no weights of the terms. Here they are those of scikit-learn's TfidfVectorizer, as in the authors'
+code, which leaves out scikit-learn's stop words and not ours:
 
     w(t, d) = tf(t, d) (ln((1 + n) / (1 + df(t))) + 1),    each passage's vector scaled to length 1
+
+Which of the two groupings a question needs the paper leaves to the user; `choose_strategy` is ours.
 """
 
 from __future__ import annotations
@@ -142,7 +151,7 @@ def concentration_count(similarity: NDArray[np.floating]) -> int:
 
 
 def choose_strategy(query_words: Sequence[str]) -> GroupingStrategy:
-    """Choose the grouping for a question: the rule behind `strategy="auto"`.
+    """Choose the grouping for a question: the rule behind `strategy="auto"`, which is ours.
 
     RAGDefender picks by hand: clustering where one passage answers, concentration where several
     must be put together. So it is where a question compares ("both", "same", "than"), or asks for

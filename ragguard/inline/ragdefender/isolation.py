@@ -1,5 +1,13 @@
 """Isolation: which of the retrieved passages are adversarial (RAGDefender, Section 4.2).
 
+    N_pairs = max(1, C(N_adv, 2))                                                         (Eq. 4)
+    P_top = the N_pairs most similar pairs {i, j}                                         (Eq. 5)
+    f_i = sum over the pairs in P_top that hold i of sgn(s_ij) |s_ij|^p                   (Eq. 6)
+    adversarial: the N_adv passages of the highest f_i                                    (Eq. 7)
+
+The paper writes pairs in order, (i, j) and (j, i); one pair counts once here, as in the authors'
+code.
+
 `similarity` is the cosine of each pair of n passages, a symmetric float array of shape (n, n), and
 `adversarial` N_adv, the estimate of the grouping, from 0 to n.
 """

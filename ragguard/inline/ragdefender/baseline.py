@@ -1,8 +1,6 @@
 """RAGDefender as its paper states it, without a gate: the baseline that everything is held against.
 
-Kim, Lee and Koo, "Rescuing the Unpoisoned: Efficient Defense against Knowledge Corruption Attacks
-on RAG Systems" (2025), Sections 4.1 and 4.2. It drops passages from clean sets as well: use it to
-compare, not to protect.
+It drops passages from clean sets as well: use it to compare, not to protect.
 """
 
 from __future__ import annotations
@@ -11,41 +9,15 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragguard.embedding.adapt import Embedder
-from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Decision, Gated, Strategy
 from ragguard.inline.explanations import explained_by_pairs
-from ragguard.inline.ragdefender.grouping import (
-    choose_strategy,
-    clustering_count,
-    concentration_count,
-    load_clustering,
-    tfidf_terms,
-)
-from ragguard.inline.ragdefender.isolation import frequency_scores, isolate
-from ragguard.inline.tokens import tokenize_query
+from ragguard.inline.ragdefender import group_and_isolate
+from ragguard.inline.ragdefender.grouping import load_clustering
+from ragguard.inline.ragdefender.isolation import frequency_scores
 from ragguard.passage import Passage
-
-
-def group_and_isolate(
-    query: str, passages: Sequence[Passage], embedder: Embedder, strategy: Strategy
-) -> tuple[int, NDArray[np.bool_], NDArray[np.float64]]:
-    """Run RAGDefender's grouping and isolation on a set of at least two passages.
-
-    Returns:
-        N_adv, the bool array (n,) of isolated passages, and the (n, n) similarity matrix.
-    """
-    rows = vectors(passages, embedder)
-    similarity = similarity_matrix(rows)
-    chosen = choose_strategy(tokenize_query(query).sequence) if strategy == "auto" else strategy
-    if chosen == "clustering":
-        count = clustering_count(rows, [tfidf_terms(passage.text) for passage in passages])
-    else:
-        count = concentration_count(similarity)
-    return count, isolate(similarity, count), similarity
 
 
 class RAGDefenderFilter:
