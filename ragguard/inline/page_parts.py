@@ -52,7 +52,7 @@ _ANNOUNCED = re.compile(  # one that is quoted, or said to be asked
 )
 _STATED = re.compile(r"[.!]\s*$")
 _ASKED = re.compile(r"\b(?:q|questions?|faqs?)[\W\d]*$", re.IGNORECASE)  # what follows asks
-_LABEL_CHARS = 20
+_LABEL_CHARS = 20  # in front of what asks: longer than any label, shorter than a sentence
 
 
 def heading(text: str) -> str:

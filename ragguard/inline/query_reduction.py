@@ -39,7 +39,7 @@ MOST = 3
 PASTED = 30
 """Words beside what asks, at most, which a person may have said."""
 
-_LEAST_WORDS, _LEAST_CONTENT = 3, 2
+_LEAST_WORDS, _LEAST_CONTENT = 3, 2  # of a question that says what it asks
 _OF_QUESTIONS = BEFORE - {"about"}
 _LEAST_MARKED = 5  # words of a sentence without a word that asks, but with a question mark
 _LEADING = frozenset(

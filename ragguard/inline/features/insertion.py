@@ -20,7 +20,7 @@ from ragguard.inline.tokens import TokenizedPassage
 # Gained by leaving a word out, -2 nats and 1: a word that fits, and one that does not.
 _NONE, _ALL = -2 * UNITS, UNITS
 _PER_PLACE = 0.25  # of many places one is odd by chance
-_PAIRS = 256
+_PAIRS = 256  # classes of words, by which a pair of them is one number
 _LONG_QUESTION = 10  # words, which are looked for anywhere
 _WORDING = (0.6, 1.0)  # share of the question's distinct words in the passage
 _OTHER_WORDING = (0.8, 1.0)  # where the model knows none of the words

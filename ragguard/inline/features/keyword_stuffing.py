@@ -14,7 +14,7 @@ from ragguard.inline.features.coverage import Match, rescale
 
 _SEVERAL = (1.0, 3.0)  # pairs in one run: what names show as well, and what only lists show
 _BOUNDARY = (0.5, 0.9)  # of the content words in a run at either end: nothing counts, all does
-_FEW_KEYS = 3
+_FEW_KEYS = 3  # content words of a question, of which two may well stand side by side by chance
 
 
 def keyword_stuffing_signals(match: Match) -> dict[str, float]:

@@ -24,20 +24,19 @@ from ragguard.inline.tokens import ENDS, LABELS, TokenizedPassage, TokenizedQuer
 from ragguard.text import STOP_WORDS, WORD, tokens
 from ragguard.text.lines import list_mark, unwrapped
 
-_WHOLE = 0.9
-_WHOLE_WORDS = 3
+_WHOLE, _WHOLE_WORDS = 0.9, 3  # of the words, and words at least, that are the question in one run
 _LEAST_BOUNDARY = 2  # words: one alone says nothing
 _LONG_BOUNDARY = 5  # words
 _LONG_QUESTION, _SOME_QUESTION = 6, 4  # words, anywhere in a page, and in a short text
-_PAGE = 3  # times the words of the question
+_PAGE = 3  # times the words of the question: what is longer is a page, not a short text
 # From a share that says nothing to one that says all there is to say.
 _BOUNDARY = (0.3, 0.7)
 _BOUNDARY_HELD = (0.7, 1.0)
 _BOUNDARY_REST = (0.0, 0.3)
-_ANSWER = 0.3  # of the words with which a sentence begins that answers
+_ANSWER = 0.3  # what the words say with which a sentence begins that answers
 _BREAK = re.compile(r"[.:;?!\n]")
 _POINT = re.compile(r" (?:that|this|which) (?:is|was|explains)$")
-_PADDED = 20  # characters for each word
+_PADDED = 20  # characters for each word, which no prose has
 _TITLE = 3  # words, of one that stands in front of a question
 _OPENING = " \t\"'\u2018\u2019\u201c\u201d\u00ab("
 _STOPPED = (".", "!", "\n", "\u3002", "-", "\u2013", "\u2014")

@@ -12,7 +12,7 @@ from operator import sub
 
 from ragguard.inline.features.coverage import FEW_WORDS, Match, rescale
 
-_SOME = 0.5
+_SOME = 0.5  # of the distinct words; half of them stand together in many a page
 _DENSITY = (0.7, 1.0)  # a share that says nothing, and one that says all there is to say
 
 
