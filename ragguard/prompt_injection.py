@@ -11,7 +11,7 @@ format or by "ignore all previous instructions" (Perez and Ribeiro 2022), needs 
 
 Indirect prompt injection (Greshake et al. 2023), blocker documents among it (Shafran et al. 2024).
 Much is said of machines to readers, in manuals and in rules on their use. This is for English;
-`prompt_injection_elsewhere` reads other languages.
+`prompt_injection_multilingual` reads other languages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 
-from ragguard.prompt_injection_elsewhere import strength_elsewhere
+from ragguard.prompt_injection_multilingual import multilingual_strength
 from ragguard.text import fold, tokens
 
 _BEGIN = r"(?:(?:\A|[^\w ,'\"\u201c-]) *)"  # of a sentence or a part of one, and of no quotation
@@ -114,7 +114,7 @@ def injection_strength(text: str, words: Set[str] | None = None) -> float:
     0.0
     """
     words = frozenset(tokens(text)) if words is None else words
-    if strength_elsewhere(text, words):
+    if multilingual_strength(text, words):
         return 1.0
     ends = "<|" in text or not _TAKING.isdisjoint(words)
     if not ends and _MACHINES.isdisjoint(words):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.prompt_injection_elsewhere import (
+from ragguard.prompt_injection_multilingual import (
     _ANY_SIGN,
     _BESIDE,
     _DATA,
@@ -19,7 +19,7 @@ from ragguard.prompt_injection_elsewhere import (
     _WHOLE,
     _WITHIN,
     _phrases,
-    strength_elsewhere,
+    multilingual_strength,
 )
 from ragguard.text import fold, tokens
 
@@ -103,7 +103,7 @@ CUES = frozenset("overrule others texts only this counts end new answer".split()
 
 
 def found(text: str) -> bool:
-    return strength_elsewhere(text, frozenset(tokens(text))) == 1.0
+    return multilingual_strength(text, frozenset(tokens(text))) == 1.0
 
 
 def test_every_language_has_its_cases_and_all_of_its_cues() -> None:
@@ -271,5 +271,5 @@ def test_a_long_text_of_its_words_is_read_in_time(name: str) -> None:
     text = (said * (100_000 // len(said) + 1))[:100_000]
     known = frozenset(tokens(text))
     began = time.process_time()
-    strength_elsewhere(text, known)
+    multilingual_strength(text, known)
     assert time.process_time() - began < 0.3
