@@ -42,7 +42,7 @@ def own(n):
 
 
 def p_value(judge, embedder):
-    return judge.gate("Who?", [Passage("The mill.")], 1).decide(embedder).p_value
+    return judge.select(judge.gate("Who?", [Passage("The mill.")], 1), embedder).p_value
 
 
 def test_another_judge_comes_with_every_calibration():

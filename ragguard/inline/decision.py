@@ -114,35 +114,29 @@ class Gated:
     """A set past the gate.
 
     Attributes:
-        by: The filter whose gate it was.
         query: The question.
         passages: In rank order.
         k: How many of them would reach the generator.
         attacked: True if the gate fired.
         p_value: Of "this is clean traffic".
-        gated: What the gate decided on.
+        decided_on: What the gate decided on.
         unusual: The places of passages whose own evidence is unusual for clean traffic.
         judged: The same of all passages that may go, of an attacked set.
         selection: What of an attacked set goes by words, and what vectors decide on.
-        needs: The passages whose vectors `decide` will ask for; none for a clean set, and none for
+        needs: The passages whose vectors `select` will ask for; none for a clean set, and none for
             an attacked one in which vectors decide nothing.
     """
 
-    by: SetFilter
     query: str
     passages: Sequence[Passage]
     k: int
     attacked: bool
     p_value: float
-    gated: Scored | None = None
+    decided_on: Scored | None = None
     unusual: Set[int] = frozenset()
     judged: Scored | None = None
     selection: Selection | None = None
     needs: Sequence[Passage] = ()
-
-    def decide(self, embedder: Embedder) -> Decision:
-        """Return what becomes of the set."""
-        return self.by.select(self, embedder)
 
 
 class SetFilter(Protocol):

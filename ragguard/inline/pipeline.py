@@ -77,14 +77,14 @@ class ConformalFilter:
 
         Whatever an embedder raises is in `failure`, and what words alone flag is flagged.
         """
-        return self.gate(query, passages, k).decide(self._embedder)
+        return self.select(self.gate(query, passages, k), self._embedder)
 
     def gate(
         self, query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None
     ) -> Gated:
         """Score a set and ask the gate; only an attacked one may need vectors."""
         k = min(k, len(passages))
-        passed = partial(Gated, self, query, passages, k)
+        passed = partial(Gated, query, passages, k)
         if not k:
             return passed(attacked=False, p_value=1.0)
         over_fetched = len(passages) > k
@@ -98,11 +98,11 @@ class ConformalFilter:
         shares = np.ones(len(passages)) if self._trust is None else self._trust.shares(passages)
         p_value = calibration.shared_p_value(suspicion, shares[:k], counted)
         if unspent > self._mark_alpha:
-            return passed(attacked=False, p_value=p_value, gated=scored)
+            return passed(attacked=False, p_value=p_value, decided_on=scored)
         line = calibration.threshold(self._mark_alpha, counted)
         if p_value > self._alpha:
             unusual = _at_least(line, suspicion)
-            return passed(attacked=False, p_value=p_value, gated=scored, unusual=unusual)
+            return passed(attacked=False, p_value=p_value, decided_on=scored, unusual=unusual)
         # What would move up must be judged as well.
         judged = scored
         if over_fetched:
@@ -120,7 +120,7 @@ class ConformalFilter:
         return passed(
             attacked=True,
             p_value=p_value,
-            gated=scored,
+            decided_on=scored,
             unusual=_at_least(line, judged.suspicion),
             judged=judged,
             selection=selection,
@@ -137,7 +137,7 @@ class ConformalFilter:
         """Choose what goes from an attacked set, with RAGDefender where words leave it open."""
         judged, selection = gated.judged, gated.selection
         if judged is None or selection is None:
-            return self._decision(gated, gated.gated, [False] * len(gated.passages))
+            return self._decision(gated, gated.decided_on, [False] * len(gated.passages))
         going, failure = selection.going, None
         left: list[int] = []
         if gated.needs:
@@ -173,7 +173,7 @@ class ConformalFilter:
             gated.p_value,
             flags,
             partial(explained, tuple(gated.passages), judged, flags),
-            gated.gated,
+            gated.decided_on,
             unusual=gated.unusual | {place for place, flag in enumerate(flags) if flag},
             undecided=[place for place in judged.undone if not flags[place]],
             failure=failure,

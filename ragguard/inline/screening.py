@@ -24,12 +24,14 @@ class Screened:
     """A set past the gate, with what was set aside before it.
 
     Attributes:
+        by: The filter whose gate it was.
         gated: The rest of the set.
         passages: All passages, in rank order.
         aside: By place, the evidence of what is allowed, in quarantine or cannot be read.
         protected: The places of the others that only a person drops.
     """
 
+    by: SetFilter
     gated: Gated
     passages: Sequence[Passage]
     aside: Mapping[int, Evidence]
@@ -37,7 +39,7 @@ class Screened:
 
     def decide(self, embedder: Embedder) -> Decision:
         """Decide on the rest, and flag what was set aside, but for what is allowed."""
-        return _sparing(self.protected, self._with_aside(self.gated.decide(embedder)))
+        return _sparing(self.protected, self._with_aside(self.by.select(self.gated, embedder)))
 
     def _with_aside(self, decision: Decision) -> Decision:
         if not self.aside:
@@ -95,13 +97,13 @@ def screened(
         gated = by.gate(query, _without(aside, passages), k, budget)
     except Exception:
         # One passage must not cost the others their judgement: whichever it is, it is set aside.
-        by.gate(query, [_HARMLESS], 1, budget)
+        by.gate(query, [_HARMLESS], 1, budget)  # if even this fails, no passage is the cause
         unreadable = _unreadable(query, passages, by, aside)
         if not unreadable:
             raise
         aside |= unreadable
         gated = by.gate(query, _without(aside, passages), k, budget)
-    return Screened(gated, passages, aside, protected - aside.keys())
+    return Screened(by, gated, passages, aside, protected - aside.keys())
 
 
 def to_judge(

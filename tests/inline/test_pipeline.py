@@ -131,9 +131,10 @@ def test_a_set_is_embedded_only_where_its_vectors_can_change_what_goes():
         *POISON[:2], *QUIET[:2], "Built: lighthouse Marrow Bay when? In 1914 on the moor."
     )
     sample = replace(calibration([8.5] * 99), passage_scores=np.zeros(30))
-    opened = judge(NoEmbedder(), calibration=sample).gate(QUESTION, doubtful, 5)
+    unsure = judge(NoEmbedder(), calibration=sample)
+    opened = unsure.gate(QUESTION, doubtful, 5)
     assert list(opened.needs) == doubtful
-    assert opened.decide(HashedEmbedder()).flagged == [True, True, False, False, True]
+    assert unsure.select(opened, HashedEmbedder()).flagged == [True, True, False, False, True]
     # Far from the others, it stays.
     rows = np.eye(5, dtype=np.float32)
     rows[1] = rows[0]
@@ -152,7 +153,7 @@ def test_what_says_what_a_found_passage_says_goes_without_a_vector():
     assert found.failure is None
     certain = judge(NoEmbedder()).gate(QUESTION, passages(*POISON, *QUIET[:2]), 5)
     assert list(certain.needs) == []
-    assert certain.decide(NoEmbedder()).flagged == [True, True, True, False, False]
+    assert judge().select(certain, NoEmbedder()).flagged == [True, True, True, False, False]
 
 
 def test_what_comes_after_the_judging_does_not_change_the_evidence():

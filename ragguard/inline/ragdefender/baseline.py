@@ -43,7 +43,7 @@ class RAGDefenderFilter:
         Raises:
             EmbeddingError: The passages cannot be embedded.
         """
-        return self.gate(query, passages, k).decide(self._embedder)
+        return self.select(self.gate(query, passages, k), self._embedder)
 
     def gate(
         self, query: str, passages: Sequence[Passage], k: int, _: Budget | None = None
@@ -54,7 +54,7 @@ class RAGDefenderFilter:
         """
         shown = passages[:k]
         return Gated(
-            self, query, passages, k, attacked=False, p_value=1.0, needs=shown if shown[1:] else ()
+            query, passages, k, attacked=False, p_value=1.0, needs=shown if shown[1:] else ()
         )
 
     def select(self, gated: Gated, embedder: Embedder) -> Decision:
