@@ -21,10 +21,14 @@ from numpy.typing import NDArray
 
 from ragguard.attribution.claim import COMMON_STEMS
 from ragguard.attribution.ragorigin.authorship import states_by_design, written_as_planted
-from ragguard.attribution.ragorigin.responsibility import responsibility, z_scores
+from ragguard.attribution.ragorigin.responsibility import (
+    one_cluster_p_value,
+    responsibility,
+    two_means,
+    z_scores,
+)
 from ragguard.attribution.ragorigin.scope import Probe, Scope
 from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT, VERBATIM_GAIN
-from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
 from ragguard.attribution.result import Cause
 from ragguard.passage import Passage
 from ragguard.stems import stems_of
