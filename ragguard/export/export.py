@@ -23,9 +23,15 @@ from ragguard.export.sources import read_model
 from ragguard.export.verify import measure, require_same_logits
 from ragguard.proxy.base import Proxy
 from ragguard.proxy.generator import OnnxGenerator
-from ragguard.proxy.manifest import CACHE, ChatFormat, Manifest, Precision, sha256_of
+from ragguard.proxy.manifest import (
+    CACHE,
+    ChatFormat,
+    Manifest,
+    Precision,
+    PromptFormat,
+    sha256_of,
+)
 from ragguard.proxy.onnx import OnnxProxy
-from ragguard.proxy.prompt import PromptFormat
 
 _LEAST_PARTED = 0.5  # share of planted passages above the parting gain, less that of the others
 _MARK = "PROMPT-GOES-HERE"
