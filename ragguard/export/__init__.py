@@ -1,4 +1,7 @@
-"""Exports a Hugging Face causal language model as an ONNX graph that scores, or also generates."""
+"""Exports a causal language model as a proxy: an ONNX graph that scores, or also generates.
+
+It is kept if it scores and blames as the original.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
 from ragguard.export.graph import write_weights
 from ragguard.export.parity import GATES, BlameScope, demo_scopes
 from ragguard.export.sources import read_model
-from ragguard.export.verify import measure, require_same_logits
+from ragguard.export.verify import measure, require_same_logits, verify_proxy
 from ragguard.proxy.base import Proxy
 from ragguard.proxy.generator import OnnxGenerator
 from ragguard.proxy.manifest import (
@@ -32,6 +35,8 @@ from ragguard.proxy.manifest import (
     sha256_of,
 )
 from ragguard.proxy.onnx import OnnxProxy
+
+__all__ = ["export_proxy", "verify_proxy"]
 
 _LEAST_PARTED = 0.5  # share of planted passages above the parting gain, less that of the others
 _MARK = "PROMPT-GOES-HERE"
