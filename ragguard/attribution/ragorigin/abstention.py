@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.claim import COMMON_STEMS
-from ragguard.attribution.ragorigin.authorship import states_by_design, written_as_planted
 from ragguard.attribution.ragorigin.responsibility import (
     one_cluster_p_value,
     responsibility,
@@ -30,6 +29,7 @@ from ragguard.attribution.ragorigin.responsibility import (
 from ragguard.attribution.ragorigin.scope import Probe, Scope
 from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT, VERBATIM_GAIN
 from ragguard.attribution.result import Cause
+from ragguard.attribution.statement import states_by_design, written_as_planted
 from ragguard.passage import Passage
 from ragguard.stems import stems_of
 
