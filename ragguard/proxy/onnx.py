@@ -43,8 +43,7 @@ class OnnxProxy:
 
     Args:
         path: The exported folder.
-        providers: ONNX Runtime execution providers, best first, by name or as (name, options);
-            None means CPU.
+        providers: Where the graph runs; None means CPU.
         threads: Threads inside one operator; None lets ONNX Runtime choose.
         max_length: Tokens a prompt has at most, the context is cut to fit; None means the
             model's own maximum.
@@ -115,12 +114,8 @@ class OnnxProxy:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the log-probability of each token of the query and of the response, in nats.
 
-        Returns:
-            float64 arrays of shape (n, tokens of the query) and (n, tokens of the response).
-
-        Raises:
-            InvalidInputError: As `score`.
-            ProxyError: As `score`.
+        float64 arrays of shape (n, tokens of the query) and (n, tokens of the response). Raises
+        what `score` raises.
         """
         contexts = require_texts("contexts", contexts)
         distinct = list(dict.fromkeys(contexts))
