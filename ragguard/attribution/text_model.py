@@ -32,11 +32,7 @@ _LOOP = BackgroundLoop("ragguard-model-loop")
 
 @dataclass(frozen=True)
 class Prices:
-    """What a model's tokens cost, in any currency.
-
-    Attributes:
-        input_per_million: A million prompt tokens.
-        output_per_million: A million answer tokens.
+    """What a million of a model's prompt tokens and of its answer tokens cost, in any currency.
 
     Raises:
         InvalidInputError: One is negative or not finite.
@@ -54,10 +50,8 @@ class Prices:
 
     def of(self, usage: Usage) -> float:
         """Return what the tokens of `usage` cost."""
-        return (
-            usage.input_tokens * self.input_per_million
-            + usage.output_tokens * self.output_per_million
-        ) / 1e6
+        read = usage.input_tokens * self.input_per_million
+        return (read + usage.output_tokens * self.output_per_million) / 1e6
 
 
 @dataclass(repr=False, eq=False)
@@ -140,10 +134,7 @@ class TextModel:
     ) -> list[str]:
         """Return the answers in the order of `prompts`, at most `limit` requests at a time.
 
-        Args:
-            prompts: What is asked.
-            limit: Requests at the same time.
-            spared: Takes the errors that no retry would cure, if given; the answer is then "".
+        `spared` takes the errors that no retry would cure, if given; the answer is then "".
 
         Raises:
             GenerationError: One prompt failed for good; prompts not begun are then not sent.
