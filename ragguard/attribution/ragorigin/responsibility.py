@@ -1,8 +1,7 @@
-"""How responsible each passage in scope is, and where to cut (RAGOrigin, Sections 5.3 and 5.4).
+"""How responsible each passage in scope is, and where to cut (RAGOrigin, Eq. 5, 8, Section 5.4).
 
-    ES_i = cos(query, passage i)                                                        (Eq. 5)
+    ES_i = cos(query, passage i)
     RS_i = sum_s w_s z_s(i) / sum_s w_s,    s in {ES, SC, GC},    z_s = (s - mean s) / std s
-                                                                                        (Eq. 8)
 
 The paper takes w_s = 1. Poison that was not made to be retrieved has ordinary ES and SC, and the
 mean then buries a clear GC. Here w_s is the `separation` of s.
