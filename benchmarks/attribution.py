@@ -17,7 +17,7 @@ from benchmarks.datasets import OWN
 from benchmarks.misgeneration import MAIN_KINDS, TOP_K, Event, Outcomes, blamed, rounded, selected
 from benchmarks.report.table import Row, Sections, Table, as_is, grouped, share, summed
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
+from ragguard.attribution.ragorigin import MAX_SCOPE
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.support import SupportMeter
 from ragguard.proxy import LexicalProxy, Proxy, Scores, default

@@ -23,7 +23,7 @@ from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.metrics.matching import says
 from benchmarks.report.table import Row, Rows, summed
 from ragguard.attribution import Attribution
-from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
+from ragguard.attribution.ragorigin import MAX_SCOPE
 from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
 

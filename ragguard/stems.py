@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ragguard.text import fold
+from ragguard.text import STOP_WORDS, fold
 
 # Scripts written without spaces: a word cannot be found by rule, so each character stands alone.
 _UNSPACED = (
@@ -84,3 +84,7 @@ def stems(text: str) -> list[str]:
 def stems_of(texts: Iterable[str]) -> list[list[str]]:
     """Return the stems of each text, as `stems` finds them."""
     return [list(map(stem, words)) for words in words_of(texts)]
+
+
+STOP_STEMS = STOP_WORDS.union(map(stem, STOP_WORDS))
+"""The stems of function words."""

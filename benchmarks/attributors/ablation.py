@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ragguard.attribution import Attribution
 from ragguard.attribution.claim import claim
-from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
+from ragguard.attribution.ragorigin.responsibility import one_cluster_p_value, two_means
 from ragguard.attribution.result import Attributor, Cause
 from ragguard.attribution.search import search_of
 from ragguard.proxy import Proxy, default

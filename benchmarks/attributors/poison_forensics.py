@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.plugins import About, AttributorPlugin
 from ragguard.attribution import Attribution
-from ragguard.attribution.ragorigin.threshold import two_means
+from ragguard.attribution.ragorigin.responsibility import two_means
 from ragguard.attribution.result import Attributor
 from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage

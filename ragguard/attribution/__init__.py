@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from ragguard.attribution.child_process import Apart
     from ragguard.attribution.influence_score import InfluenceScore
     from ragguard.attribution.ragforensics import RAGForensics
-    from ragguard.attribution.ragorigin.attributor import RAGOrigin
+    from ragguard.attribution.ragorigin import RAGOrigin
     from ragguard.attribution.result import Attribution, PassageScore
 
 __all__ = ["Apart", "Attribution", "InfluenceScore", "PassageScore", "RAGForensics", "RAGOrigin"]
@@ -18,7 +18,7 @@ _MODULES = {
     "InfluenceScore": "influence_score",
     "PassageScore": "result",
     "RAGForensics": "ragforensics",
-    "RAGOrigin": "ragorigin.attributor",
+    "RAGOrigin": "ragorigin",
 }
 
 

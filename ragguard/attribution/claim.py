@@ -14,12 +14,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.coverage import STOP_STEMS
+from ragguard.content import content_letters
 from ragguard.inline.fingerprints import fingerprints
 from ragguard.inline.normalize.leet import lettered
 from ragguard.inline.query_form import INTERROGATIVES
 from ragguard.lru import Remembered
-from ragguard.stems import stem, tokenize, words_of
+from ragguard.stems import STOP_STEMS, stem, tokenize, words_of
 from ragguard.text import STOP_WORDS, sentences, tokens
 from ragguard.text.letters import letters_of
 
@@ -186,7 +186,8 @@ def _holding(texts: Sequence[str], sought: Set[bytes]) -> list[bool]:
 
 
 def _read(texts: Sequence[str]) -> list[tuple[bytes, NDArray[np.uint32]]]:
-    each = [fingerprints([text]) for text in texts]
+    known = zip(texts, content_letters(texts), strict=True)
+    each = [fingerprints([text], [letters]) for text, letters in known]
     return [(one.letters, one.distinct(0)) for one in each]
 
 

@@ -163,10 +163,9 @@ def _cause(repeats: Sequence[float]) -> tuple[Cause, str]:
 def semantic_entropy(labels: ArrayLike) -> float:
     """Return the entropy of the meanings of sampled responses, in bits.
 
-    H_S = -sum_c p_c log2 p_c, where p_c is the share of the samples in meaning c. The paper
+    p_c is the share of the samples in meaning c of `labels`, an int array of shape (n,). The paper
     (section 4, step 6) prints the sum without its minus sign, against its own words (low when the
-    answers agree), and takes p from similarity scores. Counting clusters is Kuhn's way, and is 0
-    exactly when all samples agree. `labels`, an int array of shape (n,), are their meanings.
+    answers agree), and takes p from similarity scores. Counting clusters is Kuhn's way.
 
     Raises:
         InvalidInputError: There is no sample.
@@ -184,9 +183,8 @@ def semantic_entropy(labels: ArrayLike) -> float:
 def cluster_by_similarity(vectors: ArrayLike, threshold: float) -> NDArray[np.int64]:
     """Return one cluster label a row: rows with a cosine of at least `threshold` belong together.
 
-    Clusters are the connected components of that relation, whatever the order of the n rows of
-    `vectors`, which may have any length; a zero row is like no other. int64 array of shape (n,),
-    numbered from 0 in order of first appearance.
+    Clusters are the connected components of that relation among the n `vectors`, of any length; a
+    zero row is like no other. int64 array of shape (n,), numbered in order of first appearance.
 
     >>> cluster_by_similarity([[1, 0], [0, 1], [2, 0]], 0.9).tolist()
     [0, 1, 0]
@@ -202,19 +200,18 @@ def cluster_by_equivalence(
     """Return one cluster label a text: texts that `equivalent` joins belong together.
 
     `equivalent` is symmetric, and is called once for each pair of distinct texts; for one-way
-    entailment pass `lambda a, b: entails(a, b) and entails(b, a)`. int64 array of shape (n,),
-    numbered from 0 in order of first appearance.
+    entailment pass `lambda a, b: entails(a, b) and entails(b, a)`. Labels as those of
+    `cluster_by_similarity`.
 
     >>> cluster_by_equivalence(["Paris", "Rome", "PARIS"], lambda a, b: a.lower() == b.lower())
     array([0, 1, 0])
     """
-    distinct = list(dict.fromkeys(texts))
-    same = np.eye(len(distinct), dtype=bool)
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    same = np.eye(len(places), dtype=bool)
     with foreign("equivalent"):
-        for (i, left), (j, right) in combinations(enumerate(distinct), 2):
+        for (left, i), (right, j) in combinations(places.items(), 2):
             same[i, j] = bool(equivalent(left, right))
-    position = {text: index for index, text in enumerate(distinct)}
-    return _components(same)[[position[text] for text in texts]]
+    return _components(same)[[places[text] for text in texts]]
 
 
 def _components(same: NDArray[np.bool_]) -> NDArray[np.int64]:

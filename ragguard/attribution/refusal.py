@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.coverage import coverage
+from ragguard.attribution.statement import coverage
 from ragguard.prompt_injection import injection_strength
 from ragguard.stems import tokenize, words_of
 from ragguard.text import fold, sentences

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import copy
 import math
 import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragguard.arguments import require_whole
@@ -33,11 +32,7 @@ _LOOP = BackgroundLoop("ragguard-model-loop")
 
 @dataclass(frozen=True)
 class Prices:
-    """What a model's tokens cost, in any currency.
-
-    Attributes:
-        input_per_million: A million prompt tokens.
-        output_per_million: A million answer tokens.
+    """What a million of a model's prompt tokens and of its answer tokens cost, in any currency.
 
     Raises:
         InvalidInputError: One is negative or not finite.
@@ -55,12 +50,11 @@ class Prices:
 
     def of(self, usage: Usage) -> float:
         """Return what the tokens of `usage` cost."""
-        return (
-            usage.input_tokens * self.input_per_million
-            + usage.output_tokens * self.output_per_million
-        ) / 1e6
+        read = usage.input_tokens * self.input_per_million
+        return (read + usage.output_tokens * self.output_per_million) / 1e6
 
 
+@dataclass(repr=False, eq=False)
 class TextModel:
     """A language model behind one call: `generate(prompt)`, `await agenerate(prompt)`.
 
@@ -69,27 +63,15 @@ class TextModel:
     four times that, ... seconds, each with up to a quarter of random extra time.
     """
 
-    def __init__(
-        self,
-        call: Callable[[str], Any] | None,
-        acall: Callable[[str], Awaitable[Any]] | None,
-        *,
-        name: str,
-        retries: int = 3,
-        backoff_s: float = 0.5,
-        prices: Prices | None = None,
-    ) -> None:
-        if retries < 0 or backoff_s < 0:
-            raise InvalidInputError("retries and backoff_s must not be negative; pass 0 for none")
-        self.name = name
-        self._call = call
-        self._acall = acall
-        self._retries = retries
-        self._backoff_s = backoff_s
-        self._prices = prices
-        self._parent: TextModel | None = None
-        self._usage = Usage()
-        self._lock = threading.Lock()
+    name: str
+    _call: Callable[[str], Any] | None
+    _acall: Callable[[str], Awaitable[Any]] | None
+    _retries: int
+    _backoff_s: float
+    _prices: Prices | None
+    _parent: TextModel | None = None  # counts as well
+    _usage: Usage = field(default_factory=Usage, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __repr__(self) -> str:
         return f"TextModel({self.name})"
@@ -102,9 +84,7 @@ class TextModel:
 
     def metered(self) -> TextModel:
         """Return the same model with counters at zero; this one goes on counting for both."""
-        model = copy.copy(self)
-        model._parent, model._usage, model._lock = self, Usage(), threading.Lock()
-        return model
+        return replace(self, _parent=self)
 
     def __call__(self, prompt: str) -> str:
         """Return `generate(prompt)`."""
@@ -154,10 +134,7 @@ class TextModel:
     ) -> list[str]:
         """Return the answers in the order of `prompts`, at most `limit` requests at a time.
 
-        Args:
-            prompts: What is asked.
-            limit: Requests at the same time.
-            spared: Takes the errors that no retry would cure, if given; the answer is then "".
+        `spared` takes the errors that no retry would cure, if given; the answer is then "".
 
         Raises:
             GenerationError: One prompt failed for good; prompts not begun are then not sent.
@@ -282,6 +259,8 @@ def as_text_model(
     """
     if isinstance(model, TextModel):
         return model
+    if retries < 0 or backoff_s < 0:
+        raise InvalidInputError("retries and backoff_s must not be negative; pass 0 for none")
     name = model_name(model)
     if isinstance(model, str) and model in MODELS:
         from ragguard.proxy.generator import shared_generator
@@ -293,4 +272,4 @@ def as_text_model(
             f"cannot ask a {name} for text; pass a callable str -> str, an instance "
             f"of a LangChain chat model or LLM, a LlamaIndex LLM, or a name: {', '.join(MODELS)}"
         )
-    return TextModel(call, acall, name=name, retries=retries, backoff_s=backoff_s, prices=prices)
+    return TextModel(name, call, acall, retries, backoff_s, prices)

@@ -89,7 +89,7 @@ class EventAttributor:
         if (why := self._hindrance(event)) is not None:
             return Attribution(query, response, "none", [], [], 0, cause="unclear", reason=why)
         # Not above: a guard that only filters needs neither a proxy nor an attribution method.
-        from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
+        from ragguard.attribution.ragorigin import MAX_SCOPE, RAGOrigin
         from ragguard.background.evidence import with_evidence
 
         if self.attributor is None:

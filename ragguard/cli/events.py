@@ -67,7 +67,7 @@ def attribute(
     passage in scope it shows the embedding similarity (ES), the semantic correlation (SC) and the
     generation influence (GC), both in nats per token, and the responsibility (RS).
     """
-    from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
+    from ragguard.attribution.ragorigin import MAX_SCOPE, RAGOrigin
     from ragguard.knowledge.memory import KnowledgeBase
 
     asked, answered = _question(event, query, response)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -87,25 +88,22 @@ def answered_to_one(name: str, query: str, embed: Callable[[str], Any]) -> NDArr
     return row
 
 
+@dataclass(eq=False)
 class _FunctionEmbedder:
     """An embedder around any function from a list of texts to rows of numbers."""
 
-    def __init__(self, function: Callable[[list[str]], Any], name: str) -> None:
-        self._function = function
-        self.name = name
+    name: str
+    _function: Callable[[list[str]], Any]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return unit_rows(answered(self.name, [encodable(text) for text in texts], self._function))
 
 
+@dataclass(eq=False)
 class _AsymmetricEmbedder(_FunctionEmbedder):
     """The same with another function for questions, from one text to one row of numbers."""
 
-    def __init__(
-        self, function: Callable[[list[str]], Any], of_query: Callable[[str], Any], name: str
-    ) -> None:
-        super().__init__(function, name)
-        self._of_query = of_query
+    _of_query: Callable[[str], Any]
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
         return unit_rows(answered_to_one(self.name, encodable(query), self._of_query))
@@ -141,11 +139,8 @@ class SentenceTransformerEmbedder(_AsymmetricEmbedder):
         options = {"batch_size": batch_size, "convert_to_numpy": True, "show_progress_bar": False}
         of_texts = getattr(model, "encode_document", model.encode)
         of_query = getattr(model, "encode_query", model.encode)
-        super().__init__(
-            partial(of_texts, **options),
-            partial(of_query, **options),
-            f"sentence-transformers:{Path(name).name}",
-        )
+        named = f"sentence-transformers:{Path(name).name}"
+        super().__init__(named, partial(of_texts, **options), partial(of_query, **options))
 
 
 def _sentence_transformer(model: str, device: str | None) -> Any:
@@ -188,8 +183,8 @@ def as_embedder(embedder: Any) -> Embedder:
     if isinstance(embedder, Embedder):
         return embedder
     if of_query is None:
-        return _FunctionEmbedder(function, _name_of(embedder))
-    return _AsymmetricEmbedder(function, of_query, _name_of(embedder))
+        return _FunctionEmbedder(_name_of(embedder), function)
+    return _AsymmetricEmbedder(_name_of(embedder), function, of_query)
 
 
 def functions_of(embedder: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], Any] | None]:

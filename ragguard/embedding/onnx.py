@@ -31,8 +31,7 @@ class OnnxEmbedder:
 
     Args:
         path: A folder with `tokenizer.json` and `model.onnx` (also looked for in `onnx/`).
-        providers: ONNX Runtime execution providers, best first, by name or as (name, options);
-            None means CPU.
+        providers: Where the model runs; None means CPU.
         max_length: Tokens a text, the rest is cut; None reads the model's own limit, else 256.
         batch_size: Texts a forward pass, at most; a batch holds texts of like length only.
         threads: Threads inside one operator; None lets ONNX Runtime choose.

@@ -77,11 +77,8 @@ class CachedEmbedder:
         # A blank text never reaches the embedder: some models answer NaN to it.
         if self._width is None:
             self._compute(["word"])  # any word tells how long the vectors of blank texts are
-        rows = np.zeros((len(texts), self._width or 1), dtype=np.float32)
-        for row, key in zip(rows, keys, strict=True):
-            if key in found:
-                row[:] = found[key]
-        return rows
+        blank = np.zeros(self._width or 1, dtype=np.float32)
+        return np.stack([found.get(key, blank) for key in keys])
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
         """Return a question's vector, float32 of shape (d,), as `embed` does; raises as that."""

@@ -28,23 +28,14 @@ LogProbabilities = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Parity:
-    """How far the export is from the original.
+    """How far the export is from the original; None is what was not compared."""
 
-    Attributes:
-        max_token_error: Largest absolute difference of a token's log-probability, nats.
-        mean_token_error: Mean absolute difference, nats.
-        rank_correlation: Spearman correlation of the contexts' generation influence, mean over the
-            probes: attribution depends on the order of passages only.
-        same_blame: Share of scopes in which RAGOrigin blames the very same passages.
-        relative_error: Differences of the scores in units of their spread in a scope; None, as
-            `same_blame` is, if that was not compared.
-    """
-
-    max_token_error: float
-    mean_token_error: float
+    max_token_error: float  # largest absolute difference of a token's log-probability, nats
+    mean_token_error: float  # the mean, nats
+    # Spearman's, of the contexts' GC, mean over the probes: attribution depends on their order.
     rank_correlation: float
-    same_blame: float | None = None
-    relative_error: float | None = None
+    same_blame: float | None = None  # share of scopes in which RAGOrigin blames the same passages
+    relative_error: float | None = None  # of the scores, in units of their spread in a scope
 
 
 class Gate(Parity):

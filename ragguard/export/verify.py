@@ -128,7 +128,7 @@ def verify_proxy(
     model: Any = None,
     scopes: Sequence[BlameScope] | None = None,
 ) -> Parity | None:
-    """Check an exported folder: its files, that the graph runs, and its parity.
+    """Check an exported folder, and return how far it is from `model`, or None without one.
 
     Args:
         folder: What `export_proxy` wrote.
@@ -136,9 +136,6 @@ def verify_proxy(
             None: the files are compared with the manifest, and the probes only have to score
             finite.
         scopes: The events on which verdicts are compared; None: those of `export_proxy`.
-
-    Returns:
-        How far the export is from `model`, or None without one.
 
     Raises:
         MissingExtraError: onnxruntime is not installed, or with `model` torch or transformers.

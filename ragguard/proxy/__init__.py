@@ -55,9 +55,8 @@ def require_proxy(proxy: Proxy | str | os.PathLike[str]) -> None:
         ProxyError: There is no such export.
     """
     if not isinstance(proxy, (str, os.PathLike)):
-        require_method("proxy", proxy, "score(contexts, query, response)")
-        return
-    if (folder := default_folder(proxy)) is not None:
+        as_proxy(proxy)
+    elif (folder := default_folder(proxy)) is not None:
         _manifest(folder)
 
 

@@ -13,13 +13,7 @@ from operator import eq
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.arguments import (
-    require_k,
-    require_number,
-    require_path,
-    require_text,
-    require_whole,
-)
+from ragguard.arguments import require_k, require_number, require_path, require_text, require_whole
 from ragguard.embedding.onnx import Providers, open_session, require_tokenizer
 from ragguard.errors import GenerationError, InvalidInputError, ProxyError
 from ragguard.proxy.manifest import ChatFormat, Manifest, export_folder, read_tokenizer
@@ -41,8 +35,7 @@ class OnnxGenerator:
         temperature: 0 takes the likeliest token each time; above that tokens are drawn, and the
             n-th answer to a prompt is the same in every process.
         seed: Of what is drawn.
-        providers: ONNX Runtime execution providers, best first, by name or as (name, options);
-            None means CPU.
+        providers: Where the graph runs; None means CPU.
         threads: Threads inside one operator; None lets ONNX Runtime choose.
 
     Raises:

@@ -82,11 +82,10 @@ def _spelling_log_probability(word: str) -> float:
     extra, mean = len(word) - 1, _MEAN_EXTRA_LENGTH
     length = extra * math.log(mean) - mean - math.lgamma(extra + 1.0)  # 1 + Poisson
     scripts = [math.log(_ANY_SHARE) - len(word) * math.log(_CODE_POINTS)]
-    if all(c in _LETTERS for c in word):
-        scripts.append(math.log(_LETTERS_SHARE) + sum(math.log(_LETTERS[c]) for c in word))
-    elif all(c in _DIGITS for c in word):
-        scripts.append(math.log(_DIGITS_SHARE) + sum(math.log(_DIGITS[c]) for c in word))
-    elif all(ord(c) in _IDEOGRAPHS for c in word):
+    for share, known in ((_LETTERS_SHARE, _LETTERS), (_DIGITS_SHARE, _DIGITS)):
+        if all(c in known for c in word):
+            scripts.append(math.log(share) + sum(math.log(known[c]) for c in word))
+    if all(ord(c) in _IDEOGRAPHS for c in word):
         scripts.append(math.log(_IDEOGRAPHS_SHARE) - len(word) * math.log(len(_IDEOGRAPHS)))
     best = max(scripts)
     return length + best + math.log(sum(math.exp(s - best) for s in scripts))

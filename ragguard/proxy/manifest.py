@@ -12,7 +12,6 @@ from typing import Any, Literal, get_args
 
 from ragguard.arguments import require_path
 from ragguard.errors import ProxyError
-from ragguard.proxy.prompt import PromptFormat
 
 FORMAT = "ragguard-proxy/1"
 
@@ -32,6 +31,25 @@ _OPTIONAL = frozenset({"model.onnx.data", "generator.onnx", "generator.onnx.data
 
 Precision = Literal["fp32", "fp16", "fp16-weights"]
 """Of weights and arithmetic; with "fp16-weights" only the weights are in fp16."""
+
+
+@dataclass(frozen=True)
+class PromptFormat:
+    r"""What stands before the passage, the question and the answer.
+
+    >>> PromptFormat().tail("Who?", "Ada.")
+    ('\n\nQuestion: Who?\nAnswer: Ada.', (12, 16), (25, 29))
+    """
+
+    passage: str = "Passage: "
+    question: str = "\n\nQuestion: "
+    answer: str = "\nAnswer: "
+
+    def tail(self, query: str, response: str) -> tuple[str, tuple[int, int], tuple[int, int]]:
+        """Return all after the passage, and where in it query and response begin and end."""
+        before = self.question + query + self.answer
+        start, end = len(self.question), len(before)
+        return before + response, (start, start + len(query)), (end, end + len(response))
 
 
 @dataclass(frozen=True)

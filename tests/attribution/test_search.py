@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragguard import Guard
-from ragguard.attribution.ragorigin.attributor import RAGOrigin
+from ragguard.attribution.ragorigin import RAGOrigin
 from ragguard.attribution.ragorigin.scope import Ranking
 from ragguard.attribution.search import MAX_LIMIT, as_retrieve
 from ragguard.embedding import HashedEmbedder

@@ -152,9 +152,9 @@ def test_of_an_event_each_text_is_worked_out_once(monkeypatch):
         worked_out.update(("key of", text) for text in texts)
         return content_keys(texts)
 
-    def marks(texts):
+    def marks(texts, letters):
         worked_out.update(("marks of", text) for text in texts)
-        return fingerprints(texts)
+        return fingerprints(texts, letters)
 
     monkeypatch.setattr(evidence, "content_keys", keys)
     monkeypatch.setattr("ragguard.attribution.claim.fingerprints", marks)
@@ -180,9 +180,9 @@ def test_of_an_event_each_text_is_worked_out_once(monkeypatch):
 def test_what_is_read_for_the_attribution_is_not_read_again_for_the_quarantine(monkeypatch):
     read = Counter()
 
-    def counting(texts):
+    def counting(texts, letters):
         read.update(texts)
-        return fingerprints(texts)
+        return fingerprints(texts, letters)
 
     forget_all()
     monkeypatch.setattr("ragguard.attribution.claim.fingerprints", counting)

@@ -11,8 +11,7 @@ import pytest
 
 from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.export.parity import GATES, Gate, Parity
-from ragguard.proxy.manifest import Manifest, sha256_of
-from ragguard.proxy.prompt import PromptFormat
+from ragguard.proxy.manifest import Manifest, PromptFormat, sha256_of
 
 torch = pytest.importorskip("torch", reason="exporting needs torch")
 pytest.importorskip("transformers", reason="exporting needs transformers")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragguard.attribution.ragorigin.support import STATING_GAIN, SupportMeter
-from ragguard.export.export import power_of_gains
+from ragguard.export import power_of_gains
 from ragguard.export.parity import BlameScope
 from ragguard.proxy import Scores
 

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragguard.errors import ProxyError
-from ragguard.proxy.manifest import Manifest, read_tokenizer, sha256_of
-from ragguard.proxy.prompt import PromptFormat
+from ragguard.proxy.manifest import Manifest, PromptFormat, read_tokenizer, sha256_of
 
 FILES = ("model.onnx", "tokenizer.json")
 

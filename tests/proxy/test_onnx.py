@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
-from ragguard.proxy.onnx import OnnxProxy
-from ragguard.proxy.prompt import PromptEncoder, PromptFormat
+from ragguard.proxy.manifest import PromptFormat
+from ragguard.proxy.onnx import OnnxProxy, PromptEncoder
 
 QUERY = "In which year was the Oskar Bridge opened?"
 RESPONSE = "It was opened in 1911."

@@ -20,12 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.claim import COMMON_STEMS
-from ragguard.attribution.ragorigin.authorship import states_by_design, written_as_planted
-from ragguard.attribution.ragorigin.responsibility import responsibility, z_scores
+from ragguard.attribution.ragorigin.responsibility import (
+    one_cluster_p_value,
+    responsibility,
+    two_means,
+    z_scores,
+)
 from ragguard.attribution.ragorigin.scope import Probe, Scope
 from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT, VERBATIM_GAIN
-from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
 from ragguard.attribution.result import Cause
+from ragguard.attribution.statement import states_by_design, written_as_planted
 from ragguard.passage import Passage
 from ragguard.stems import stems_of
 
@@ -51,10 +55,9 @@ class Evidence:
             self, scores=scores, support=self.support[among], carried=self.carried[among]
         )
 
-    def suspicion(self, among: NDArray[np.int64]) -> Suspicion:
-        """Return which of these passages stand apart from the others of them."""
-        part = self.of(among)
-        return suspects(responsibility(part.scores), part.support)
+    def suspicion(self) -> Suspicion:
+        """Return which of the passages stand apart from the others."""
+        return suspects(responsibility(self.scores), self.support)
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,7 @@ def find_cause(
     without any passage.
     """
     passages = scope.passages
-    everybody = np.arange(len(passages))
-    first = evidence.suspicion(everybody)
+    first = evidence.suspicion()
     guilty = np.zeros(len(passages), dtype=bool)
 
     def nobody(reason: str, cause: Cause = "unclear") -> Finding:
@@ -149,7 +151,7 @@ def find_cause(
         return nobody(f"the top {min(top_k, len(passages))} passages do not reproduce the response")
     if not first.suspected.any():
         return nobody("no passages stand apart from the rest of the scope")
-    accused = _accused(passages, evidence, probe, everybody, first, top_k)
+    accused = _accused(passages, evidence, first, probe, top_k)
     if not accused.size:
         return nobody("the passages that stand apart do not lead to the response on their own")
     guilty[accused] = True
@@ -157,11 +159,11 @@ def find_cause(
     supports = evidence.support >= MIN_SUPPORT
     stated = bool((supports & first.suspected)[:top_k].any())
     while (rest := np.flatnonzero(~guilty)).size:
-        read = rest[:top_k]
-        if not probe.reproduces([passages[i] for i in read]):
+        read, others, part = rest[:top_k], [passages[i] for i in rest], evidence.of(rest)
+        if not probe.reproduces(others[:top_k]):
             break
         # A generator that says so whatever it reads would have everybody blamed in turn.
-        found = _accused(passages, evidence, probe, rest, evidence.suspicion(rest), top_k)
+        found = rest[_accused(others, part, part.suspicion(), probe, top_k)]
         stating = found[supports[found]]
         more = stating if stating.size else read[supports[read]]
         if not more.size:
@@ -180,21 +182,20 @@ def find_cause(
 def _accused(
     passages: Sequence[Passage],
     evidence: Evidence,
-    probe: Probe,
-    rest: NDArray[np.int64],
     suspicion: Suspicion,
+    probe: Probe,
     top_k: int,
 ) -> NDArray[np.int64]:
-    """Return who of the `rest` stands apart and came with those read that lead to the response."""
-    seen = suspicion.suspected & (np.arange(len(rest)) < top_k)
-    read = [passages[i] for i in rest[seen]]
+    """Return the places of who stands apart and came with those read that lead to the response."""
+    seen = suspicion.suspected & (np.arange(len(passages)) < top_k)
+    read = list(compress(passages, seen))
     if not read or not probe.leads(read, suspicion.standing):
-        return rest[:0]
-    part, texts = evidence.of(rest), [passages[i].text for i in rest]
-    clearly = part.support >= _AS_CLEARLY * float(np.median(part.support[seen]))
+        return np.zeros(0, dtype=np.int64)
+    texts = [passage.text for passage in passages]
+    clearly = evidence.support >= _AS_CLEARLY * float(np.median(evidence.support[seen]))
     clear = seen | (suspicion.suspected & clearly)
-    clear &= ~only_mention(part, texts, clear, seen)
-    return rest[select_by_trigger(evidence.query, texts, part.carried, clear, seen)]
+    clear &= ~only_mention(evidence, texts, clear, seen)
+    return np.flatnonzero(select_by_trigger(evidence.query, texts, evidence.carried, clear, seen))
 
 
 def only_mention(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ragguard.attribution.answer import answer_of
@@ -33,21 +33,22 @@ benign passages are left to normalise the scores over; `benchmarks.attribution` 
 """
 
 
+@dataclass
 class Ranking:
     """The knowledge base in rank order, fetched as far as it is read; equal texts count once."""
 
-    def __init__(self, retrieve: Retrieve, query: str) -> None:
-        self._retrieve = retrieve
-        self._query = query
-        self._unique: list[Passage] = []
-        self._limit = self._fetched = 0
-        self._at_end = False
+    retrieve: Retrieve
+    query: str
+    _unique: list[Passage] = field(default_factory=list)
+    _limit: int = 0
+    _fetched: int = 0
+    _at_end: bool = False
 
     def first(self, count: int) -> list[Passage]:
         """Return the `count` best passages with different texts, or all there are if fewer."""
         while len(self._unique) < count and not self._at_end:
             self._limit = max(count, 2 * self._limit)
-            page = self._retrieve(self._query, self._limit)
+            page = self.retrieve(self.query, self._limit)
             self._at_end = len(page) < self._limit or len(page) <= self._fetched
             self._fetched = len(page)
             unique: dict[str, Passage] = {}
@@ -68,42 +69,31 @@ class Probe(Protocol):
         """Return True if these suspects do, who stand so far apart in responsibility, in [0, 1]."""
 
 
+@dataclass
 class AnswerProbe:
-    """Asks the generator itself, once a set, and has its answer compared with the response.
+    """Asks the generator itself, once a set, and has its answer compared with the response."""
 
-    Without a `judge` model a rule, `answers_agree`, compares the two. `instead` decides about
-    passages for which the generator raises what no retry would cure; `unanswered` are these errors.
-    """
-
-    def __init__(
-        self,
-        generate: TextModel,
-        judge: TextModel | None,
-        query: str,
-        response: str,
-        instead: Probe,
-    ) -> None:
-        self._generate = generate
-        self._judge = judge
-        self._query = query
-        self._response = response
-        self._instead = instead
-        self._known: dict[tuple[str, ...], bool | None] = {}
-        self.unanswered: list[GenerationError] = []
+    generate: TextModel
+    judge: TextModel | None  # None: a rule, `answers_agree`, compares the two
+    query: str
+    response: str
+    instead: Probe  # decides where the generator raises what no retry would cure
+    unanswered: list[GenerationError] = field(default_factory=list)  # these errors
+    _known: dict[tuple[str, ...], bool | None] = field(default_factory=dict)
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
         found = self._asked(passages)
-        return self._instead.reproduces(passages) if found is None else found
+        return self.instead.reproduces(passages) if found is None else found
 
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
         found = self._asked(passages)
-        return self._instead.leads(passages, standing) if found is None else found
+        return self.instead.leads(passages, standing) if found is None else found
 
     def _asked(self, passages: Sequence[Passage]) -> bool | None:
         texts = tuple(passage.text for passage in passages)
         if texts not in self._known:
-            prompt = answer_prompt(self._query, texts)
-            (answer,) = self._generate.generate_many([prompt], spared=self.unanswered)
+            prompt = answer_prompt(self.query, texts)
+            (answer,) = self.generate.generate_many([prompt], spared=self.unanswered)
             self._known[texts] = self.agrees(answer) if answer else None
         return self._known[texts]
 
@@ -114,11 +104,11 @@ class AnswerProbe:
 
     def agrees(self, answer: str) -> bool:
         """Return True if `answer` makes the same claim as the response."""
-        if self._judge is not None:
-            verdict = self._judge.generate(agreement_prompt(self._query, answer, self._response))
+        if self.judge is not None:
+            verdict = self.judge.generate(agreement_prompt(self.query, answer, self.response))
             if (agreed := read_agreement(verdict)) is not None:
                 return agreed
-        return answers_agree(self._query, answer, self._response)
+        return answers_agree(self.query, answer, self.response)
 
 
 _CLAUSE = re.compile(r"[.,;:!?](?:\s|$)|\s(?:and|but)\s")

@@ -8,7 +8,7 @@ p is the proxy's `gain_power`: 1 for the lexical proxy, by which the rest was ch
 
 It stands in for the answer of the generator that RAGOrigin's Eq. 3 asks, so that attribution takes
 no call to a large language model. A likelihood cannot tell a text that states the answer in words
-of its own from one that mentions it among much else; `authorship` can.
+of its own from one that mentions it among much else; `ragguard.attribution.statement` can.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import foreign
 from ragguard.attribution.claim import claim, only_decides, spelled
-from ragguard.attribution.coverage import statement_coverage
-from ragguard.attribution.ragorigin.authorship import states_by_design, written_as_planted
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
+from ragguard.attribution.statement import (
+    statement_coverage,
+    states_by_design,
+    written_as_planted,
+)
 from ragguard.errors import ProxyError
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy, gain_power

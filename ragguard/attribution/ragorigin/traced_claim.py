@@ -42,7 +42,6 @@ from math import comb
 
 from ragguard.attribution.answer import answer_of, as_text
 from ragguard.attribution.claim import COMMON_STEMS, LEADING, LONGEST_BRIDGE, POLARITY, PUNCTUATION
-from ragguard.attribution.coverage import STOP_STEMS, Question
 from ragguard.attribution.ragorigin.support import (
     MIN_SUPPORT,
     STATING_GAIN,
@@ -50,12 +49,13 @@ from ragguard.attribution.ragorigin.support import (
     SupportMeter,
     explains,
 )
+from ragguard.attribution.statement import Question
 from ragguard.errors import ProxyError
 from ragguard.inline.query_form import ASKING_VERBS
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
 from ragguard.proxy.lexical import LexicalProxy
-from ragguard.stems import stems, stems_of, tokenize
+from ragguard.stems import STOP_STEMS, stems, stems_of, tokenize
 from ragguard.text import MAX_CHARS, both_ends, sentences
 
 # Chosen on one half of the answers of `benchmarks.worded`.

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ragguard.attribution.ragorigin import authorship, support
+from ragguard.attribution import statement
+from ragguard.attribution.ragorigin import support
 from ragguard.attribution.ragorigin.support import (
     MARGIN_UNTESTABLE,
     SUFFICIENT_SUPPORT,
@@ -194,7 +195,7 @@ def test_pages_that_mention_the_answer_among_much_else_do_not_lead_to_it():
 def test_what_is_written_as_planted_texts_are_need_not_say_all_of_it(
     monkeypatch, raw, manner, expected
 ):
-    monkeypatch.setattr(authorship, "manner_of", lambda text: manner)
+    monkeypatch.setattr(statement, "manner_of", lambda text: manner)
     monkeypatch.setattr(support, "passage_support", lambda gain, covered: np.full(len(gain), raw))
     meter = SupportMeter(LexicalProxy(), QUESTION, "Orla Venn")
     assert meter.support([LIE]).tolist() == [expected]
@@ -204,7 +205,7 @@ def test_how_a_text_is_written_is_not_asked_of_a_refusal_nor_of_yes_or_no(monkey
     def asked(text):
         raise AssertionError(text)
 
-    monkeypatch.setattr(authorship, "manner_of", asked)
+    monkeypatch.setattr(statement, "manner_of", asked)
     monkeypatch.setattr(support, "passage_support", lambda gain, covered: np.full(len(gain), 0.5))
     for question, response in ((QUESTION, "I do not know."), ("Is the harbour deep?", "Yes.")):
         assert SupportMeter(LexicalProxy(), question, response).wordless

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.ragorigin import authorship
-from ragguard.attribution.ragorigin.authorship import (
+from ragguard.attribution import statement
+from ragguard.attribution.statement import (
     DESIGNED_MANNER,
     HONEST_MANNER,
     is_specific,
@@ -90,7 +90,7 @@ FEW, MANY = "Orla Venn built it.", "Orla Venn, Ada, Bo, Cy, Di, Ed and Flo built
     ],
 )
 def test_manner_decides_at_both_ends_and_names_between(monkeypatch, manner, few, many):
-    monkeypatch.setattr(authorship, "manner_of", lambda text: manner)
+    monkeypatch.setattr(statement, "manner_of", lambda text: manner)
     assert states_by_design(BRIDGE, CLAIM, [FEW, MANY]).tolist() == [few, many]
     assert states_by_design(BRIDGE, CLAIM, []).shape == (0,)
 

@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from ragguard.attribution.ragorigin.threshold import NO_CLUSTERS, one_cluster_p_value, two_means
+from ragguard.attribution.ragorigin.responsibility import (
+    NO_CLUSTERS,
+    one_cluster_p_value,
+    two_means,
+)
 
 VALUES = npst.arrays(np.float64, st.integers(2, 9), elements=st.floats(-50, 50))
 

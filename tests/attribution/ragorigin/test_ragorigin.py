@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.ragorigin.authorship import states_by_design
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT
+from ragguard.attribution.statement import states_by_design
 from ragguard.errors import EmbeddingError, GenerationError, InvalidInputError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
