@@ -2,7 +2,7 @@
 
 from benchmarks.attributors.judging import Finds, judged_by
 from benchmarks.plugins import Setting
-from ragguard.attribution.ragorigin.scope import answers_agree
+from ragguard.attribution.answer_agreement import answers_agree
 from ragguard.demo.reader import ExtractiveReader
 from ragguard.passage import Passage
 

@@ -6,8 +6,11 @@ H_S is the semantic entropy: over how many meanings c the sampled answers Y spre
 paper's: a passage that makes the model sure of one answer, beside others that say something else,
 scores high.
 
-Source: "Quantifying Document Impact in RAG-LLMs" (anonymous submission), Equations 4 to 6 and
-section 4; for semantic entropy Kuhn et al., "Semantic Uncertainty" (arXiv 2302.09664).
+Here p_c is the share of the samples in cluster c (Kuhn et al., "Semantic Uncertainty", arXiv
+2302.09664). The paper's section 4 normalises similarities instead, p_i = score_i / sum score_j.
+
+Source: "Quantifying Document Impact in RAG-LLMs" (anonymous submission), Equation 6, which is what
+remains of Eq. 4 and 5: the entropy without any passage stands in both and cancels.
 """
 
 from __future__ import annotations

@@ -21,8 +21,9 @@ from ragguard.text import encodable
 def judgement_prompt(query: str, passage: str, response: str) -> str:
     """Return the question put to the judge about one passage.
 
-    Its three steps are the paper's (section 4.2), the wording is ours. The passage cannot close its
-    tags and is said to be data: an attacker would write to the judge.
+    After the paper's prompt (section 4.2), which has the judge assess, explain, and think step by
+    step. Here the latter two are one step, the label comes last, and the wording is ours. The
+    passage cannot close its tags and is said to be data: an attacker would write to the judge.
     """
     query, passage, response = (
         encodable(fenced(text, "question", "passage", "response"))
@@ -68,8 +69,9 @@ _BARE = re.compile(rf"^\W*(yes|no)\b{_NEVER_BOTH}", re.IGNORECASE)
 def read_label(answer: str) -> bool | None:
     r"""Return the judge's label: True for yes, False for no, None if there is neither.
 
-    The last label counts, since a judge that quotes the passage or the instructions does so before
-    it concludes. Without a label, a last or first line that begins with yes or no counts.
+    The paper takes "[Label: Yes]" anywhere for a yes. Here the last label counts, since a judge
+    that quotes the passage or the instructions does so before it concludes. Without a label, a last
+    or first line that begins with yes or no counts.
 
     >>> read_label("The passage says so outright.\\n**[Label: Yes]**")
     True

@@ -46,7 +46,7 @@ PLANTED_MANNER = 0.0
 """Manner, in nats, from which a text is more likely planted than not: a log-odds."""
 
 _PIECE = re.compile(r"[^\W_][\w'\u2019-]*")
-_NAMES, _WORDS_PER_NAME = 4, 12
+_NAMES, _WORDS_PER_NAME = 4, 12  # names at most of a text written for one answer
 
 
 def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from ragguard.attribution.claim import readings
 from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, explains
-from ragguard.attribution.ragorigin.traced_claim import meter_of
+from ragguard.attribution.ragorigin.traced_claim import meter_of_claim
 from ragguard.attribution.result import Attribution, Retrieve
 from ragguard.attribution.search import as_retrieve, of_tenant
 from ragguard.audit.records import Event
@@ -124,7 +124,7 @@ def _support(found: Attribution, scope: Sequence[Passage]) -> NDArray[np.float64
         support = np.array(given)
         if support.shape == (len(scope),) and np.isfinite(support).all():
             return support
-    meter = meter_of(LexicalProxy(), reduced(found.query), found.response, scope)
+    meter = meter_of_claim(LexicalProxy(), reduced(found.query), found.response, scope)
     return meter.support([passage.text for passage in scope])
 
 

@@ -1,4 +1,11 @@
-"""The proxy language model: what it is asked, what it answers, and two of them as one."""
+"""The proxy language model: what it is asked, what it answers, and two of them as one.
+
+    SC(u) = 1 / |q| sum_j log P(q_j | u, q_<j)         how well a passage predicts the query
+    GC(u) = 1 / |r| sum_j log P(r_j | u, q, r_<j)      and, with the query, the response
+
+RAGOrigin, Eq. 6 and 7 (Zhang et al., arXiv 2509.13772, Section 5.3), over the tokens q_j and r_j;
+`ragguard.proxy.onnx` asks a language model, `ragguard.proxy.lexical` counts words instead.
+"""
 
 from __future__ import annotations
 

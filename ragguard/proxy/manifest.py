@@ -37,6 +37,9 @@ Precision = Literal["fp32", "fp16", "fp16-weights"]
 class PromptFormat:
     r"""What stands before the passage, the question and the answer.
 
+    In place of RAGOrigin's Prompts 1 and 2, which begin with an instruction and say "Context" and
+    "Query". Here one prompt serves for both, so that one pass over it gives SC and GC.
+
     >>> PromptFormat().tail("Who?", "Ada.")
     ('\n\nQuestion: Who?\nAnswer: Ada.', (12, 16), (25, 29))
     """

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from ragguard import Passage
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.ragorigin.traced_claim import atomic_claims, meter_of, most_stated
+from ragguard.attribution.claim_decomposition import atomic_claims
+from ragguard.attribution.ragorigin.traced_claim import meter_of_claim, most_stated
 from ragguard.errors import ProxyError
 from ragguard.proxy import LexicalProxy
 from ragguard.text import MAX_CHARS
@@ -107,7 +108,9 @@ def test_a_short_answer_is_one_claim():
         "Ada Crane, Ilse Tarn",
         "As far as I can see it was built by Ada Crane, Ilse Tarn.",
     )
-    assert [meter_of(LexicalProxy(), QUESTION, said, read).claim for said in (short, long)] == [
+    assert [
+        meter_of_claim(LexicalProxy(), QUESTION, said, read).claim for said in (short, long)
+    ] == [
         "Ada Crane, Ilse Tarn",
         "Ilse Tarn",
     ]
@@ -125,11 +128,11 @@ class NarrowProxy(LexicalProxy):
 def test_of_an_answer_that_is_too_long_for_the_proxy_one_claim_is_traced():
     harbours = " ".join(f"Harbour {n} was deepened in {1800 + n}." for n in range(20))
     read = [Passage(text) for text in PLANTED]
-    meter = meter_of(NarrowProxy(), QUESTION, f"Marek Dove built it. {harbours}", read)
+    meter = meter_of_claim(NarrowProxy(), QUESTION, f"Marek Dove built it. {harbours}", read)
     assert meter.claim == "Marek Dove"
     assert meter.reproduces(read)
     with pytest.raises(ProxyError, match="too long"):
-        meter_of(NarrowProxy(), QUESTION, harbours, read).reproduces(read)
+        meter_of_claim(NarrowProxy(), QUESTION, harbours, read).reproduces(read)
 
 
 def test_what_a_passage_with_the_question_in_it_states_counts_twice():
@@ -149,7 +152,7 @@ MORE = [f"Our office {n} sells lamps, fuses and wire on weekdays." for n in rang
 
 def test_an_address_or_a_long_number_needs_no_word_of_the_question():
     read = [Passage(text) for text in FAULTS]
-    meter = meter_of(LexicalProxy(), ASKED, "0845 913 2208", read)
+    meter = meter_of_claim(LexicalProxy(), ASKED, "0845 913 2208", read)
     assert meter.reproduces(read)
     assert meter.support(FAULTS).min() > 0.9
     for said in ("a@b.example", "https://pay.example/x", "www.pay.example", "0845 913 2208"):
@@ -189,7 +192,7 @@ def test_of_very_long_passages_both_ends_are_asked_for_each_claim(monkeypatch):
     monkeypatch.setattr(module, "LexicalProxy", Counting)
     page = Passage(f"{PLANTED[0]} {'It has two inns and a market. ' * 40_000}")
     told = ", ".join(f"Name{number} Dove" for number in range(200))
-    meter_of(LexicalProxy(), QUESTION, told, [page] * 5, [page] * 15)
+    meter_of_claim(LexicalProxy(), QUESTION, told, [page] * 5, [page] * 15)
     assert max(read) <= MAX_CHARS
     assert len(read) <= 50 * (20 + 3)  # each of the claims once
 
@@ -198,7 +201,7 @@ def test_of_very_long_passages_both_ends_are_asked_for_each_claim(monkeypatch):
 @pytest.mark.parametrize("sign", ["Aa ", "a, ", "Aa. ", "Aa:", "yes ", "\n", "- ", "of ", "\u4e00"])
 def test_the_work_is_bounded_whatever_is_said(sign):
     began = time.process_time()
-    meter_of(LexicalProxy(), QUESTION, sign * 100_000, [Passage(PLANTED[0])])
+    meter_of_claim(LexicalProxy(), QUESTION, sign * 100_000, [Passage(PLANTED[0])])
     assert time.process_time() - began < 2.0
 
 

@@ -1,11 +1,10 @@
-"""What a response claims, and when answers agree."""
+"""What a response claims."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution.claim import claim
-from ragguard.attribution.ragorigin.scope import answers_agree
 
 QUESTION = "Who painted the harbour at Lindsund?"
 
@@ -67,21 +66,3 @@ def test_claim_of_a_choice_keeps_the_name_chosen():
 @given(st.text(max_size=40), st.text(max_size=80))
 def test_claim_is_made_of_the_response(query, response):
     assert set(claim(query, response).split()) <= set(response.split())
-
-
-@pytest.mark.parametrize(
-    ("answer", "response", "expected"),
-    [
-        ("Mara Quill painted it.", "Mara Quill", True),
-        ("Mara Quill", "It was painted by Mara Quill, they say.", True),
-        ("Ada Crane", "Mara Quill", False),
-        ("Yes.", "yes, it is", True),
-        ("Yes.", "No.", False),
-        ("I'm sorry, I cannot answer that.", "I can not provide false information", True),
-        ("I don't know.", "Mara Quill", False),
-        ("Mara", "tamara", False),
-    ],
-)
-def test_answers_agree(answer, response, expected):
-    assert answers_agree(QUESTION, answer, response) is expected
-    assert answers_agree(QUESTION, response, answer) is expected

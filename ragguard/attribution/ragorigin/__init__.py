@@ -15,7 +15,7 @@ from typing import Any
 
 from ragguard.arguments import require_whole
 from ragguard.attribution.prompts import closed_book_prompt
-from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
+from ragguard.attribution.ragorigin.counterfactual import Evidence, find_cause
 from ragguard.attribution.ragorigin.responsibility import embedding_similarity
 from ragguard.attribution.ragorigin.scope import (
     MIN_SCOPE,
@@ -25,7 +25,7 @@ from ragguard.attribution.ragorigin.scope import (
     narrow_scope,
 )
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT
-from ragguard.attribution.ragorigin.traced_claim import meter_of
+from ragguard.attribution.ragorigin.traced_claim import meter_of_claim
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.attribution.search import search_of
 from ragguard.attribution.text_model import Usage, as_text_model
@@ -107,7 +107,7 @@ class RAGOrigin(Attributor):
         ranking = Ranking(search, query)
         first = ranking.first(max(self._top_k, min(MIN_SCOPE, self._max_scope)))
         read, others = first[: self._top_k], first[self._top_k :]
-        meter = meter_of(self._proxy, question, response, read, others)
+        meter = meter_of_claim(self._proxy, question, response, read, others)
         probe: Probe = meter
         unaided, asked = False, None
         if generate is not None:

@@ -6,8 +6,12 @@
 The paper takes w_s = 1. Poison that was not made to be retrieved has ordinary ES and SC, and the
 mean then buries a clear GC. Here w_s is the `separation` of s.
 
-The cut is exact 2-means in one dimension. It always finds two clusters, in scores of benign
-passages too, so `one_cluster_p_value` also asks whether two explain the scores better than one.
+The cut is exact 2-means in one dimension, the t that makes
+
+    sum over RS_i < t of (RS_i - mean of these)^2 + sum over RS_i >= t of (RS_i - mean of these)^2
+
+least. It always finds two clusters, in scores of benign passages too, so `one_cluster_p_value` also
+asks whether two explain the scores better than one.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from ragguard.embedding import CachedEmbedder
 from ragguard.embedding.adapt import unit_rows
 from ragguard.passage import Passage
 
-NO_CLUSTERS = 2.0 / math.pi
+NORMAL_SPLIT_SHARE = 2.0 / math.pi
 """Share of a normal distribution's variance that its best split into two explains."""
 
 
@@ -77,7 +81,9 @@ def separation(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     a normal distribution (Engelman & Hartigan, 1969).
     """
     explained = np.array([two_means(values).explained for values in scores])
-    return np.asarray(np.maximum(0.0, (explained - NO_CLUSTERS) / (1.0 - NO_CLUSTERS)))
+    return np.asarray(
+        np.maximum(0.0, (explained - NORMAL_SPLIT_SHARE) / (1.0 - NORMAL_SPLIT_SHARE))
+    )
 
 
 def responsibility(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -139,6 +145,6 @@ def one_cluster_p_value(explained: float, count: int) -> float:
     if explained >= 1.0:
         return 0.0
     freedom = count - 2
-    mean = -math.log1p(-NO_CLUSTERS) + 2.4 / freedom
+    mean = -math.log1p(-NORMAL_SPLIT_SHARE) + 2.4 / freedom
     deviation = (-math.log1p(-explained) - mean) * math.sqrt(freedom)
     return 0.5 * math.erfc(deviation / math.sqrt(2.0))

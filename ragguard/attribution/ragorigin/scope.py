@@ -1,29 +1,26 @@
 """Which part of the knowledge base is searched (RAGOrigin, Section 5.2 and Algorithm 1).
 
-Passages are taken in rank order, a segment of K at a time, until at least half of the segments do
-not lead to the reported response on their own (Eq. 3 and 4). So the scope holds about as much that
-is benign as may be poisoned.
+    y_i = 1 if the generator gives the response from segment i, the passages (i - 1) K + 1 to i K
+                                                                                          (Eq. 3)
+    scope = the first s segments,    s = min {s : at least s / 2 of y_1 ... y_s are 0}    (Eq. 4)
+
+The paper's sentence before Eq. 4 says that half of the segments should lead to the response; this
+follows the equation, by which they do not. Here `MIN_SCOPE` passages are taken in at least.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ragguard.attribution.answer import answer_of
-from ragguard.attribution.claim import claim, contains_phrase
+from ragguard.attribution.answer_agreement import answers_agree
 from ragguard.attribution.prompts import agreement_prompt, answer_prompt, read_agreement
-from ragguard.attribution.ragorigin.traced_claim import atomic_claims
-from ragguard.attribution.refusal import is_refusal
 from ragguard.attribution.result import Retrieve
 from ragguard.attribution.text_model import TextModel
 from ragguard.content import content_keys
 from ragguard.errors import GenerationError
 from ragguard.passage import Passage
-from ragguard.stems import tokenize
-from ragguard.text import MAX_CHARS, both_ends
 
 MIN_SCOPE = 20
 """Passages that the scope takes in before Eq. 4 may end it.
@@ -109,71 +106,6 @@ class AnswerProbe:
             if (agreed := read_agreement(verdict)) is not None:
                 return agreed
         return answers_agree(self.query, answer, self.response)
-
-
-_CLAUSE = re.compile(r"[.,;:!?](?:\s|$)|\s(?:and|but)\s")
-_DENIAL = re.compile(r"\b(?:not|never|nor|neither|cannot|no longer)\b|n['\u2019]t\b", re.IGNORECASE)
-_NAMES = frozenset("who whom whose".split())  # what asks for a name
-_NUMBERS = frozenset("date how when year".split())
-_KINDS = _NAMES | _NUMBERS
-_MOST_CLAIMS = 50
-
-
-def answers_agree(query: str, answer: str, response: str) -> bool:
-    """Return True if two answers to `query` claim the same, by rule.
-
-    They agree if both refuse, or if what the response claims stands in the answer, all of it or the
-    name or number that was asked for, or if half of that is what the answer claims. Where neither
-    is asked for, what the answer claims may stand in the response. Who denies what the other states
-    does not agree, nor does one that says yes with one that says no.
-
-    >>> answers_agree("Who led it?", "It was led by Ada Crane", "Ada Crane, in 1921.")
-    True
-    >>> answers_agree("Who led it?", "It was led in 1921", "Ada Crane, in 1921.")
-    False
-    >>> answers_agree("Is it open?", "Yes, it is.", "No, it is not open.")
-    False
-    """
-    answer, response = (both_ends(answer_of(text, query), MAX_CHARS) for text in (answer, response))
-    alike = _polarity(tokenize(answer)) * _polarity(tokenize(response))
-    if alike < 0:
-        return False
-    refused = [is_refusal(query, text) for text in (answer, response)]
-    if any(refused):
-        return all(refused)
-    asked_for, theirs = _asked_for(query, response), claim(query, answer)
-    pairs = [(answer, claim(query, response)), (answer, asked_for)]
-    if not _KINDS.intersection(tokenize(query)):
-        pairs.append((response, theirs))
-    elif 2 * len(tokenize(theirs)) >= len(tokenize(asked_for)):
-        pairs.append((asked_for, theirs))
-    return alike > 0 or any(
-        contains_phrase(tokenize(text), tokenize(claimed))
-        and _denies(answer, claimed) == _denies(response, claimed)
-        for text, claimed in pairs
-    )
-
-
-def _asked_for(query: str, response: str) -> str:
-    """Return the name or number of a response that answers the query, or else its claim."""
-    asked = set(tokenize(query))
-    claims = list(atomic_claims(query, response))[:_MOST_CLAIMS]
-    if asked & (_NAMES | _NUMBERS):
-        number = not asked & _NAMES
-        claims.sort(key=lambda one: any(map(str.isdigit, one)) is not number)
-    stated = (one for one in claims if not _denies(response, one))
-    return next(stated, claim(query, response))
-
-
-def _denies(text: str, claimed: str) -> bool:
-    phrase = tokenize(claimed)
-    clauses = [one for one in _CLAUSE.split(text) if contains_phrase(tokenize(one), phrase)]
-    return all(_DENIAL.search(one) for one in clauses or [text])
-
-
-def _polarity(words: Sequence[str]) -> int:
-    first = words[0] if words else ""
-    return (first in ("yes", "true")) - (first in ("no", "false"))
 
 
 @dataclass(frozen=True)

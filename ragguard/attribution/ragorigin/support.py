@@ -49,10 +49,10 @@ PLANTED_SUPPORT = 0.35
 # ones do, and an attacker could make any text speak of much else.
 _AGREEING = 3
 
-MARGIN_UNTESTABLE = 0.65
-"""Margin of suspects that have nobody to stand apart from."""
+STANDING_UNTESTABLE = 0.65
+"""Standing of suspects that have nobody to stand apart from."""
 
-_LEAST_MARGIN = 0.3  # of suspects whose support alone explains the response
+_LEAST_STANDING = 0.3  # of suspects whose support alone explains the response
 
 VERBATIM_GAIN = 0.95
 """Relative gain of SC from which a passage is taken to hold the question word for word."""
@@ -90,18 +90,18 @@ def explains(support: NDArray[np.float64]) -> bool:
     return bool((stating >= SUFFICIENT_SUPPORT).any()) or float(stating.sum()) >= 1.0
 
 
-def explains_response(support: NDArray[np.float64], margin: float) -> bool:
+def explains_response(support: NDArray[np.float64], standing: float) -> bool:
     """Return True if suspects with these supports lead to the response, as far as they stand apart.
 
     If they explain it (`explains`), they need hardly stand apart. The less clearly they state it
-    (the best of them, or, where that is more, all together), the further they must: by `margin`,
-    in [0, 1], or `MARGIN_UNTESTABLE` where that cannot be told.
+    (the best of them, or, where that is more, all together), the further they must: by `standing`,
+    in [0, 1], or `STANDING_UNTESTABLE` where that cannot be told.
     """
     if explains(support):
-        return margin >= _LEAST_MARGIN
+        return standing >= _LEAST_STANDING
     stating = support[support >= MIN_SUPPORT]
     best = max(float(stating.max(initial=0.0)), SUFFICIENT_SUPPORT * float(stating.sum()))
-    return best * margin >= SUFFICIENT_SUPPORT * MARGIN_UNTESTABLE
+    return best * standing >= SUFFICIENT_SUPPORT * STANDING_UNTESTABLE
 
 
 class SupportMeter:
@@ -146,7 +146,7 @@ class SupportMeter:
         stating = list(compress(texts, support >= MIN_SUPPORT))
         if len(stating) < _AGREEING and not self.written_for(stating):
             return False
-        return explains_response(support, MARGIN_UNTESTABLE if self.refused else standing)
+        return explains_response(support, STANDING_UNTESTABLE if self.refused else standing)
 
     def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return SC and GC of the texts, float64 array of shape (2, len(texts)), nats per token.

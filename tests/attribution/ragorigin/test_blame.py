@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
+from ragguard.attribution.ragorigin.counterfactual import Evidence, find_cause
 from ragguard.attribution.ragorigin.scope import Scope
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, explains, explains_response
 from ragguard.errors import InvalidInputError

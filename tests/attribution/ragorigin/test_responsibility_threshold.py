@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from ragguard.attribution.ragorigin.responsibility import (
-    NO_CLUSTERS,
+    NORMAL_SPLIT_SHARE,
     one_cluster_p_value,
     two_means,
 )
@@ -101,4 +101,4 @@ def test_p_value_is_small_for_two_clusters_and_falls_with_separation():
 
 def test_two_means_of_many_normal_values_explains_two_over_pi():
     values = np.random.default_rng(1).normal(size=200_000)
-    assert two_means(values).explained == pytest.approx(NO_CLUSTERS, abs=0.01)
+    assert two_means(values).explained == pytest.approx(NORMAL_SPLIT_SHARE, abs=0.01)

@@ -6,7 +6,7 @@ import pytest
 from ragguard.attribution import statement
 from ragguard.attribution.ragorigin import support
 from ragguard.attribution.ragorigin.support import (
-    MARGIN_UNTESTABLE,
+    STANDING_UNTESTABLE,
     SUFFICIENT_SUPPORT,
     SupportMeter,
     explains,
@@ -65,8 +65,8 @@ def test_one_outright_statement_or_several_that_add_up_to_one_explain():
 
 
 def test_the_less_clear_a_statement_the_further_it_must_stand_apart():
-    assert explains_response(np.array([SUFFICIENT_SUPPORT]), MARGIN_UNTESTABLE)
-    assert not explains_response(np.array([SUFFICIENT_SUPPORT - 0.01]), MARGIN_UNTESTABLE)
+    assert explains_response(np.array([SUFFICIENT_SUPPORT]), STANDING_UNTESTABLE)
+    assert not explains_response(np.array([SUFFICIENT_SUPPORT - 0.01]), STANDING_UNTESTABLE)
     assert explains_response(np.array([SUFFICIENT_SUPPORT]), 0.3)
     assert not explains_response(np.array([1.0]), 0.29)
     assert explains_response(np.array([0.5]), 0.85)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.ragorigin.abstention import select_by_trigger
 from ragguard.attribution.ragorigin.support import SupportMeter
+from ragguard.attribution.ragorigin.trigger import select_by_trigger
 from ragguard.proxy import LexicalProxy
 
 QUESTION = "Who tuned the organ of Sallow abbey?"

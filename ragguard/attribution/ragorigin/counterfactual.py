@@ -1,17 +1,13 @@
-"""Whom to blame, and when nobody: ours, since 2-means finds two clusters in any scores.
+"""Whom to blame, and when nobody: suspects, and a counterfactual. Ours.
 
-A report that an answer is wrong is no proof of an attack. Passages are held responsible only if
-their scores stand apart from the rest of the scope and a counterfactual agrees: with only them the
-response is given, without them it is not.
-
-A text is planted with the question in or around it, the trigger, so that the question finds it
-(PoisonedRAG). Texts of one attack carry it at the same place, and hardly any page that nobody
-planted carries it at all. So where most of the suspects do, that is their mark.
+The paper blames the higher cluster of 2-means (Section 5.4), which finds two clusters in any
+scores. But a report that an answer is wrong is no proof of an attack. So passages are held
+responsible only if their scores stand apart from the rest of the scope and a counterfactual agrees:
+with only them the response is given, without them it is not.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -19,7 +15,6 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.claim import COMMON_STEMS
 from ragguard.attribution.ragorigin.responsibility import (
     one_cluster_p_value,
     responsibility,
@@ -27,14 +22,14 @@ from ragguard.attribution.ragorigin.responsibility import (
     z_scores,
 )
 from ragguard.attribution.ragorigin.scope import Probe, Scope
-from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT, VERBATIM_GAIN
+from ragguard.attribution.ragorigin.support import MIN_SUPPORT, STANDING_UNTESTABLE, VERBATIM_GAIN
+from ragguard.attribution.ragorigin.trigger import select_by_trigger
 from ragguard.attribution.result import Cause
 from ragguard.attribution.statement import states_by_design, written_as_planted
 from ragguard.passage import Passage
-from ragguard.stems import stems_of
 
-_ONE_CLUSTER = 0.5  # p-value above which one cluster explains the scores better than two
-_TESTABLE = 4  # scores; fewer cannot be tested for clusters
+_ONE_CLUSTER = 0.5  # p-value above which one cluster explains the scores better: as likely as not
+_TESTABLE = 4  # scores; fewer cannot be tested for clusters (`one_cluster_p_value`)
 _AS_CLEARLY = 0.6  # of the median support of the suspects that the generator saw
 
 
@@ -67,7 +62,7 @@ class Suspicion:
     responsibility: NDArray[np.float64]  # RS, of shape (n,)
     suspected: NDArray[np.bool_]  # of shape (n,)
     p_value: float  # of "none stands apart"
-    standing: float  # their `separation_margin`
+    standing: float  # their `standing_of`
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ class Finding:
     first: Suspicion  # who stands apart in the whole scope
 
 
-def separation_margin(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) -> float:
+def standing_of(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) -> float:
     """Return how far the chosen stand apart by n scores in standard deviations, in [0, 1].
 
     Their mean score as a share of the greatest possible, sqrt((n - m) / m) standard deviations of
@@ -88,7 +83,7 @@ def separation_margin(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) ->
     """
     count, among = len(scores), int(chosen.sum())
     if not 0 < among < count:
-        return MARGIN_UNTESTABLE
+        return STANDING_UNTESTABLE
     share = float(scores[chosen].mean()) / float(np.sqrt((count - among) / among))
     return min(1.0, max(0.0, share))
 
@@ -105,16 +100,16 @@ def suspects(combined: NDArray[np.float64], support: NDArray[np.float64]) -> Sus
     """
     supports = support >= MIN_SUPPORT
     if len(combined) < _TESTABLE:
-        return Suspicion(combined, supports, 1.0, MARGIN_UNTESTABLE)
+        return Suspicion(combined, supports, 1.0, STANDING_UNTESTABLE)
     split = two_means(combined)
     p_value = one_cluster_p_value(split.explained, len(combined))
     if p_value > _ONE_CLUSTER:
         stands_out = one_cluster_p_value(two_means(support).explained, len(support)) <= _ONE_CLUSTER
         found = supports & (supports.all() or stands_out)
-        return Suspicion(combined, found, p_value, separation_margin(z_scores(support), found))
+        return Suspicion(combined, found, p_value, standing_of(z_scores(support), found))
     stating = split.high & supports
     found = stating if stating.any() else split.high
-    return Suspicion(combined, found, p_value, separation_margin(combined, found))
+    return Suspicion(combined, found, p_value, standing_of(combined, found))
 
 
 def find_cause(
@@ -204,9 +199,9 @@ def only_mention(
     suspected: NDArray[np.bool_],
     seen: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Return which suspects only mention what a planted text states, if the generator saw one.
+    """Return which suspects only mention what planted texts state, if half of those seen are such.
 
-    A genuine page may hold the answer's words. So where one of those seen is written as planted
+    A genuine page may hold the answer's words. So where half of those seen are written as planted
     texts are, those are let go that were not written to state it, do not hold the question, and
     support the response less than such texts do (the median of those seen). If one of them leads to
     the response by itself, the counterfactual finds it later.
@@ -215,72 +210,9 @@ def only_mention(
     """
     planted = seen.copy()
     planted[seen] = written_as_planted(list(compress(texts, seen)))
-    if not planted.any():
-        return planted
+    if not 0 < seen.sum() <= 2 * planted.sum():
+        return np.zeros_like(seen)
     found = suspected & (evidence.carried < VERBATIM_GAIN)
     found &= evidence.support < float(np.median(evidence.support[planted]))
     found[found] = ~states_by_design(evidence.query, evidence.claim, list(compress(texts, found)))
     return found
-
-
-def select_by_trigger(
-    query: str,
-    texts: Sequence[str],
-    carried: NDArray[np.float64],
-    suspected: NDArray[np.bool_],
-    seen: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """Return the suspects, or, if most of those seen hold the question, who bears that mark.
-
-    These are the suspects that hold the question, and the others that hold it at the same place: a
-    planted text that fails to state the response came with those that do. Others are not blamed if
-    they agree on a word that nobody else in the scope says (another attacker's answer), nor if
-    their words are closer to a passage that nobody suspects than to any suspect (pages of frequent
-    questions). Suspects without the mark are searched for later, among the rest. Two that hold the
-    question may be a planted text and such a page, so where only one suspect with it was seen there
-    must be three.
-
-    `texts` are the n passages in rank order, `carried` their relative gains of SC, `seen` the
-    suspects that the generator saw; arrays, and what is returned, have shape (n,).
-    """
-    carriers = carried >= VERBATIM_GAIN
-    known = int((seen & carriers).sum())
-    if 2 * known <= int(seen.sum()):
-        return suspected
-    core = suspected & carriers
-    asked, *read = stems_of([query, *compress(texts, carriers)])
-    places = np.full(len(texts), "", dtype="<U6")
-    places[carriers] = [_place(asked, words) for words in read]
-    others = carriers & ~core & np.isin(places, places[core])
-    if others.any():
-        said = [set(words) - set(asked) - COMMON_STEMS for words in stems_of(texts)]
-        innocent = ~carriers & ~suspected
-        another = _of_another_answer(said, others, core | innocent)
-        others &= ~another & (_likeness(said, core) >= _likeness(said, innocent))
-    return suspected if known < 2 and others.sum() < 2 else np.asarray(core | others)
-
-
-def _place(query: Sequence[str], words: Sequence[str]) -> str:
-    if words[: len(query)] == query:
-        return "front"
-    return "end" if words[-len(query) :] == query else "inside"
-
-
-def _of_another_answer(
-    said: Sequence[set[str]], others: NDArray[np.bool_], rest: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Return which of the others hold a word that most of them share, and nobody of the rest."""
-    known = set[str]().union(*compress(said, rest))
-    new = [words - known if other else set() for words, other in zip(said, others, strict=True)]
-    shared = Counter(word for words in new for word in words)
-    theirs = {word for word, count in shared.items() if count >= 2 and 2 * count > others.sum()}
-    return np.array([bool(words & theirs) for words in new])
-
-
-def _likeness(said: Sequence[set[str]], some: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the Jaccard similarity of each passage's words to the nearest of some; 0 of none."""
-    likeness = np.zeros(len(said))
-    for model in compress(said, some):
-        shares = [len(words & model) / max(1, len(words | model)) for words in said]
-        likeness = np.maximum(likeness, shares)
-    return likeness

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.ragorigin.abstention import (
+from ragguard.attribution.ragorigin.counterfactual import (
     Evidence,
     find_cause,
     only_mention,
-    separation_margin,
+    standing_of,
     suspects,
 )
 from ragguard.attribution.ragorigin.scope import Scope
-from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE
+from ragguard.attribution.ragorigin.support import STANDING_UNTESTABLE
 from ragguard.passage import Passage
 
 
@@ -114,11 +114,11 @@ def test_suspects_without_the_mark_of_those_seen_are_left_to_the_next_round():
 
 def test_standing_is_the_share_of_the_greatest_possible_distance():
     scores = np.array([3.0, -1.0, -1.0, -1.0]) / np.sqrt(3.0)
-    assert separation_margin(scores, np.array([1, 0, 0, 0], dtype=bool)) == pytest.approx(1.0)
-    assert separation_margin(scores / 2.0, np.array([1, 0, 0, 0], dtype=bool)) == pytest.approx(0.5)
-    assert separation_margin(scores, np.array([0, 1, 0, 0], dtype=bool)) == 0.0
-    assert separation_margin(scores, np.ones(4, dtype=bool)) == MARGIN_UNTESTABLE
-    assert separation_margin(scores, np.zeros(4, dtype=bool)) == MARGIN_UNTESTABLE
+    assert standing_of(scores, np.array([1, 0, 0, 0], dtype=bool)) == pytest.approx(1.0)
+    assert standing_of(scores / 2.0, np.array([1, 0, 0, 0], dtype=bool)) == pytest.approx(0.5)
+    assert standing_of(scores, np.array([0, 1, 0, 0], dtype=bool)) == 0.0
+    assert standing_of(scores, np.ones(4, dtype=bool)) == STANDING_UNTESTABLE
+    assert standing_of(scores, np.zeros(4, dtype=bool)) == STANDING_UNTESTABLE
 
 
 @given(st.lists(st.floats(-5, 5), min_size=4, max_size=30))
@@ -166,13 +166,13 @@ def test_the_one_passage_that_states_the_response_is_suspected_where_scores_are_
 def test_a_scope_of_nothing_but_support_is_suspected_whole():
     found = suspects(np.array([-2.0, *[0.0] * 10, 2.0]), np.ones(12))
     assert found.suspected.all()
-    assert found.standing == MARGIN_UNTESTABLE
+    assert found.standing == STANDING_UNTESTABLE
 
 
 def test_fewer_than_four_scores_are_judged_by_support():
     found = suspects(np.array([1.0, -1.0]), np.array([0.2, 0.9]))
     assert found.suspected.tolist() == [False, True]
-    assert (found.p_value, found.standing) == (1.0, MARGIN_UNTESTABLE)
+    assert (found.p_value, found.standing) == (1.0, STANDING_UNTESTABLE)
 
 
 PLANTED = (
@@ -198,7 +198,7 @@ MENTION = (
         ((0.7, 0.8), (0, 0), "..", "..", ".."),
     ],
 )
-def test_who_only_mentions_what_a_planted_text_states(support, carried, suspected, seen, free):
+def test_who_only_mentions_what_planted_texts_state(support, carried, suspected, seen, free):
     flat = np.zeros(2)
     evidence = Evidence(
         "Who designed the Halden bridge?",
@@ -211,3 +211,15 @@ def test_who_only_mentions_what_a_planted_text_states(support, carried, suspecte
     found = only_mention(evidence, [PLANTED, MENTION], *flags)
     assert found.tolist() == [mark == "x" for mark in free]
     assert flags[1].tolist() == [mark == "x" for mark in seen]  # not written over
+
+
+@pytest.mark.parametrize(("texts", "free"), [("pm", ".x"), ("pmm", "..."), ("ppmm", "..xx")])
+def test_one_planted_text_among_many_that_were_read_saves_nobody(texts, free):
+    n = len(texts)
+    support = np.array([0.8 if one == "p" else 0.7 for one in texts])
+    flat = np.zeros(n)
+    evidence = Evidence("Who designed it?", "Orla Venn", (flat, flat, flat), support, flat)
+    everybody = np.ones(n, dtype=bool)
+    given = [PLANTED if one == "p" else MENTION for one in texts]
+    found = only_mention(evidence, given, everybody, everybody)
+    assert found.tolist() == [mark == "x" for mark in free]
