@@ -129,10 +129,7 @@ class Calibrator:
         """Do what `Guard.save_calibration` does."""
         if self.adopted is None:
             raise CalibrationError("the guard has no calibration of its own; call calibrate first")
-        try:
-            save_calibration(self.adopted, require_path("path", path))
-        except CalibrationError as error:
-            raise CalibrationError(f"{error}; pass a path that can be written") from error
+        save_calibration(self.adopted, require_path("path", path))
 
     @property
     def change(self) -> Change:

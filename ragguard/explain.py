@@ -17,7 +17,7 @@ from ragguard.arguments import require_path
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import InvalidInputError, MissingExtraError
-from ragguard.file_mode import cannot_write, make_private
+from ragguard.files import cannot_write, make_private
 from ragguard.passage import Passage
 from ragguard.text import printable
 from ragguard.verdict import Evidence, Verdict

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import logging
 import secrets
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ragguard.arguments import pairs, require_k, require_tenant
 from ragguard.audit.verdict_counter import VerdictCounter
@@ -23,7 +21,7 @@ from ragguard.audit.verdict_log import Judged, VerdictLog
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.calibrator import Calibrator
 from ragguard.embedding.adapt import Embedder
-from ragguard.embedding.vectors import carried
+from ragguard.embedding.vectors import CachedEmbedder, carried
 from ragguard.errors import InvalidInputError, JudgingError, RagguardError
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Decision
@@ -250,23 +248,13 @@ def embedded_at_once(sets: Iterable[Sequence[Passage]], embedder: Embedder) -> E
     )
     if not texts:
         return embedder
+    # They stay even where the batch is larger than the cache of `embedder`.
+    known = CachedEmbedder(embedder, max_bytes=sys.maxsize)
     try:
-        rows = embedder.embed(list(texts))
+        known.embed(list(texts))
     except RagguardError as error:
         logger.warning(
             "%d texts cannot be embedded at once, trying set by set: %s", len(texts), error
         )
         return embedder
-    return _Known(embedder.name, dict(zip(texts, rows, strict=True)))
-
-
-class _Known:
-    """Vectors of a batch; they stay even where the batch is larger than the embedder's cache."""
-
-    def __init__(self, name: str, rows: dict[str, NDArray[np.float32]]) -> None:
-        self.name = name
-        self._rows = rows
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the rows of texts of the batch."""
-        return np.stack([self._rows[text] for text in texts])
+    return known

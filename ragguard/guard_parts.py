@@ -19,6 +19,7 @@ from ragguard.arguments import (
     require_number,
     require_share,
 )
+from ragguard.async_bridge import StoreThreads
 from ragguard.audit import QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
@@ -28,7 +29,6 @@ from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.policy import as_policy, trust_change
-from ragguard.background.store_threads import StoreThreads
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder
@@ -219,7 +219,7 @@ class Parts:
         self.counter.stop()
         self.log.stop()
         self.worker.close(deadline.left())
-        self.answering.close(deadline.left())
+        self.answering.close(deadline.left() or 0.0)
         self.log.close(deadline.left())
         self.counter.close(deadline.left())
         if self._owns_store:

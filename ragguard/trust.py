@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import require_number, require_share
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import read_json
+from ragguard.files import read_json
 from ragguard.passage import Passage
 
 Class = Literal["protected", "known", "open"]

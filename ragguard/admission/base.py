@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.file_mode import write_whole
-from ragguard.jsonl import read_json
+from ragguard.files import read_json, write_json
 
 SIGNS = ("manner", "answered", "gibberish", "injection", "hidden")
 """What is judged of a passage, in the order of the columns of its profile."""
@@ -96,13 +95,7 @@ class Base:
         """
         if not self.count:
             raise CalibrationError("no passages tell what is usual; scan some, and save that base")
-        try:
-            write_whole(Path(path), [json.dumps(self.to_json()).encode() + b"\n"])
-        except (OSError, TypeError, ValueError) as error:
-            why = getattr(error, "strerror", error)
-            raise CalibrationError(
-                f"cannot write the base to {path}: {why}; pass a path that can be written"
-            ) from error
+        write_json(path, "base", self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON has it, tails with four digits behind the point."""
