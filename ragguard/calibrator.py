@@ -40,16 +40,12 @@ class Calibrator:
     """Makes the filter anew with every calibration that is adopted, and watches for drift from it.
 
     Queries may be filtered in other threads meanwhile: they go on with the filter they began with.
-
     Args as those of `ConformalFilter`.
-
-    Attributes:
-        filter: The filter in force.
-        adopted: Its calibration, or None for the shipped one.
-        in_force: The same in words, with the first digits of a hash.
     """
 
-    filter: SetFilter
+    filter: SetFilter  # in force
+    adopted: Calibration | None  # its calibration; None for the shipped one
+    in_force: str  # the same in words, with the first digits of a hash
 
     def __init__(
         self,

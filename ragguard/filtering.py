@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from ragguard.arguments import pairs, require_k, require_tenant
+from ragguard.arguments import RetrievedSets, pairs, require_k, require_tenant
 from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.audit.verdict_log import Judged, VerdictLog
 from ragguard.audit.watch import QuarantineWatch
@@ -42,10 +42,7 @@ OnError = Literal["pass", "hold", "raise"]
 
 @dataclass(eq=False)
 class Filtering:
-    """Filters retrieved sets. Safe to share between threads.
-
-    Attributes as the arguments and parts of a `Guard`; `seen` is told what the generator sees.
-    """
+    """Filters retrieved sets, with the arguments and parts of a `Guard`. Threads may share it."""
 
     calibrator: Calibrator
     embedder: Embedder
@@ -68,34 +65,36 @@ class Filtering:
         self, query: str, passages: Sequence[str | Passage], k: int | None, tenant: str | None
     ) -> Verdict:
         """Return what `Guard.filter` returns."""
-        most, whose = require_k(k), require_tenant(tenant)
-        asked, given = _checked(query, passages)
-
-        def decide() -> Verdict:
-            found = self._screened(asked, given, most, whose)
-            return self._verdict(asked, given, most, whose, found, self.embedder)
-
-        return self._spans.around(decide)
+        if not isinstance(query, str):
+            raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
+        # A subclass may compare as it likes, and what is remembered is found by comparing.
+        return self._judged([(str.__str__(query), as_passages(passages))], k, tenant)[0]
 
     def batch(
         self,
-        queries_and_passages: Iterable[tuple[str, Sequence[str | Passage]]],
+        queries_and_passages: RetrievedSets,
         k: int | None,
         tenant: str | None,
     ) -> list[Verdict]:
         """Return what `Guard.filter_batch` returns."""
+        return self._judged(list(pairs("queries_and_passages", queries_and_passages)), k, tenant)
+
+    def _judged(
+        self, sets: list[tuple[str, list[Passage]]], k: int | None, tenant: str | None
+    ) -> list[Verdict]:
         most, whose = require_k(k), require_tenant(tenant)
-        checked = list(pairs("queries_and_passages", queries_and_passages))
         found = [
-            (time.time_ns(), self._screened(query, given, most, whose)) for query, given in checked
+            (time.time_ns(), self._screened(query, given, most, whose)) for query, given in sets
         ]
-        needs = [one.gated.needs for _, one in found if isinstance(one, Screened)]
-        embedder = embedded_at_once(needs, self.embedder)
+        embedder = self.embedder
+        if len(sets) > 1:
+            needs = [one.gated.needs for _, one in found if isinstance(one, Screened)]
+            embedder = embedded_at_once(needs, embedder)
         return [
             self._spans.around(
                 partial(self._verdict, query, given, most, whose, one, embedder), begun
             )
-            for (query, given), (begun, one) in zip(checked, found, strict=True)
+            for (query, given), (begun, one) in zip(sets, found, strict=True)
         ]
 
     def _screened(
@@ -228,13 +227,6 @@ def _hash_of(query: str) -> str:
         return question_hash(query)
     except Exception:  # whatever kept the set from being judged
         return ""
-
-
-def _checked(query: str, passages: Sequence[str | Passage]) -> tuple[str, list[Passage]]:
-    if not isinstance(query, str):
-        raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
-    # A subclass may compare as it likes, and what is remembered is found by comparing.
-    return str.__str__(query), as_passages(passages)
 
 
 def embedded_at_once(sets: Iterable[Sequence[Passage]], embedder: Embedder) -> Embedder:

@@ -80,12 +80,8 @@ class Health:
 class Parts:
     """What a guard is made of; takes the arguments of `Guard`, checks them, and raises its errors.
 
-    Attributes:
-        settings: The arguments as they were given.
-        embedder: With a cache, for both halves.
-        quarantine: Follows the store, to which `counter` and `log` write what was judged.
-        filtering: The inline half; `seen` is what it let through last.
-        worker: The background half; `answering` is where coroutines wait for the store.
+    `settings` are the arguments as they were given. `filtering` is the inline half, `worker` the
+    background half; `answering` is where coroutines wait for the store.
     """
 
     def __init__(self, **settings: Any) -> None:

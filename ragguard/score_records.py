@@ -145,15 +145,10 @@ def recent_p_values(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the p-values of the newest queries, and the size of what each is compared with.
 
-    Args:
-        scored: What the store keeps, oldest first; other scorers' records are left out.
-        calibration: None for the shipped one. Queries that differ from what they are compared with
-            in having reference passages or not are left out.
-        alpha: Of the gates that recorded them; it says how many passages of a query they counted.
-
-    Returns:
-        float64 array of shape (m,), m at most `RECENT_SIZE`, and int64 array of shape (m,): how
-        many queries the sample of each has.
+    float64 and int64 of shape (m,), m at most `RECENT_SIZE`. Of what the store keeps, oldest first,
+    other scorers' records are left out, and queries that differ from what they are compared with in
+    having reference passages or not. The `alpha` of the gates that recorded them says how many
+    passages of a query they counted.
     """
     recent = [record for record in scored if record.scorer == SCORER][-RECENT_SIZE:]
     alike = [

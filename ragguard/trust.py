@@ -35,10 +35,7 @@ _KNOWN_SHARE = 0.1
 
 
 def source_of(passage: Passage) -> str | None:
-    """Return what a passage's metadata names as its source, or None.
-
-    That is a text, a number or a path: what is nested is no name, and may be long.
-    """
+    """Return the source that metadata names, a text, a number or a path, or None."""
     return _named(passage, "source")
 
 
@@ -78,11 +75,7 @@ class Origin:
             )
 
     def holds(self, passage: Passage) -> bool:
-        """Return whether a passage comes from here.
-
-        Raises:
-            Exception: What its metadata raises.
-        """
+        """Return whether a passage comes from here; raises what its metadata raises."""
         for name in ("source", "author", "batch"):
             wanted = getattr(self, name)
             if wanted and _named(passage, name) not in wanted:

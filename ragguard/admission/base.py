@@ -36,19 +36,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """What is usual in a knowledge base.
+    """What is usual in a knowledge base."""
 
-    Attributes:
-        count: Of how many passages.
-        middle: The median of their manner, in nats.
-        spread: From the median to the 90th percentile.
-        tails: Of each sign, the highest values in ascending order.
-    """
-
-    count: int
-    middle: float
-    spread: float
-    tails: Mapping[str, Floats] = field(default_factory=dict)
+    count: int  # of its passages
+    middle: float  # the median of their manner, in nats
+    spread: float  # from the median to the 90th percentile
+    tails: Mapping[str, Floats] = field(
+        default_factory=dict
+    )  # of each sign, highest values, sorted
 
     @classmethod
     def of(cls, manner: Floats) -> Base:

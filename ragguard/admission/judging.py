@@ -95,13 +95,10 @@ def joined(p: Mapping[str, Floats], shares: Mapping[str, float]) -> dict[str, Fl
 
 
 def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> list[Admission]:
-    """Judge every passage of a batch; of clean ones a share `alpha` may be refused.
+    """Judge every passage of a batch; of clean ones a share `alpha`, in (0, 1), may be refused.
 
     `base` is the knowledge base that they are to join, from an earlier scan; None if they are all
     of it, or if there is none. Fewer than 200 passages are then compared with the shipped one.
-
-    Raises:
-        InvalidInputError: `alpha` is not between 0 and 1.
     """
     require_share("alpha", alpha, usual=ALPHA)
     p, signs = p_values(batch, base)

@@ -73,12 +73,8 @@ def with_evidence(
 
     `details` then has "counterfactual" (whether it holds), "marks" (the p-value of each accused
     passage by its marks, by content key) and "independent" (ids of those who state the same).
-
-    Args:
-        found: Whoever it accuses comes first in its scores or is all there is.
-        judge: Makes the filter with the calibration in force.
-        top_k: As that of a `Policy`.
-        attack_alpha: Likewise.
+    `judge` makes the filter with the calibration in force; `top_k` and `attack_alpha` are as those
+    of a `Policy`.
 
     Raises:
         InvalidInputError: An attributor has returned something else.
@@ -231,8 +227,7 @@ class Readings:
     def doubt(self, text: str, beside: Sequence[str], *, known: bool | None) -> str | None:
         """Return why a text's marks may be the doing of whoever reports, or None.
 
-        `known` is whether `beside` was found in a knowledge base, or the text was let through; None
-        where nobody can tell.
+        `known` is whether `beside` was found in a knowledge base, or the text was let through.
         """
         if known is False:
             return "this guard has not let it through, so no answer can rest on it"

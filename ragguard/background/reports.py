@@ -89,9 +89,7 @@ def as_event(
     any order, within one hour of the clock, while the quarantine stays what it is. After a change
     of it, or later on, a search may find something else. What others, or other tenants, claim is an
     event of theirs: it must not share the limits of whoever was faster, and a quorum counts it.
-
-    Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `unread`, what
-    of the report could not be read, in words.
+    `unread` says in words what of the report could not be read.
     """
     cut = [*unread]
     query = _ends("query", query, MAX_QUERY, cut)

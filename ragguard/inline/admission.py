@@ -126,19 +126,12 @@ def _require_reference(
 
 @dataclass(frozen=True)
 class ReferenceAttack:
-    """A question and what is retrieved for it.
-
-    Attributes:
-        query: The question.
-        form: How the planted passages carry it, in words.
-        passages: Ten, best first.
-        planted: Ranks of the planted ones.
-    """
+    """A question and what is retrieved for it."""
 
     query: str
-    form: str
-    passages: tuple[Passage, ...]
-    planted: tuple[int, ...]
+    form: str  # how the planted passages carry it, in words
+    passages: tuple[Passage, ...]  # ten, best first
+    planted: tuple[int, ...]  # ranks
 
     @property
     def naming(self) -> bool:

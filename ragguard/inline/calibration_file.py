@@ -86,10 +86,7 @@ def _from_json(data: dict[str, Any], where: str) -> Calibration:
 
 
 def default_calibration(judged: int, *, with_reference: bool) -> Calibration:
-    """Return the shipped calibration for a query with `judged` passages.
-
-    The smallest calibrated size that is not below `judged`, else the largest.
-    """
+    """Return the shipped calibration of the smallest size not below `judged`, else the largest."""
     fitting = _shipped(with_reference)
     return next((entry for entry in fitting if entry.size >= judged), fitting[-1])
 
@@ -144,10 +141,7 @@ def gate_threshold(
     with_reference: bool,
     naming: bool = False,
 ) -> float:
-    """Return the lowest score that fires the gate for a query with `size` passages.
-
-    The arguments are those of `measure_for`; `size` is at least one.
-    """
+    """Return the lowest score that fires the gate for a query; arguments as of `measure_for`."""
     measure = measure_for(
         calibration, size, with_reference=with_reference, naming=naming, alpha=alpha
     )

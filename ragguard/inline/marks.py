@@ -61,9 +61,7 @@ def mark_p_values(
 
     Compared is with whole queries, so that what one in ten clean queries retrieves is no mark.
     Passages from `k` on are the reference; `beside` are texts found for it that nobody accuses.
-
-    Returns:
-        float64 array of shape (k,), in (0, 1]; 1 for a passage without a mark.
+    float64 of shape (k,), in (0, 1]; 1 for a passage without a mark.
     """
     asked = tokenize_query(query)
     calibration = judge.calibration_for(k, with_reference=len(passages) > k, naming=asked.names)

@@ -52,20 +52,14 @@ _SIGNED = np.dtype([("size", "i8"), ("least", "f8"), ("seed", "u4"), ("highest",
 
 @dataclass(frozen=True)
 class NearCopy:
-    """What a passage is a copy of.
+    """What a passage is a copy of."""
 
-    Attributes:
-        key: Of the quarantined text.
-        share: How much of what that text is recognised by the passage holds, in (0, 1]; of a piece
-            of a long text, how much of the passage comes from it.
-        piece: Whether it is such a piece.
-        exact: Whether it says the very same.
-    """
-
-    key: str
+    key: str  # of the quarantined text
+    # How much of what that text is recognised by the passage holds, in (0, 1]; of a piece of a
+    # long text, how much of the passage comes from it.
     share: float
     piece: bool = False
-    exact: bool = False
+    exact: bool = False  # whether it says the very same
 
 
 class NearCopies:
@@ -142,10 +136,9 @@ class NearCopies:
     def find(
         self, texts: Sequence[str], letters: Sequence[bytes] | None = None
     ) -> list[NearCopy | None]:
-        """Return for each text what it is a copy of, or None.
+        """Return what each text is a copy of, of several the greatest share, or None.
 
-        Of several texts in quarantine it is the one with the greatest share. `letters` are the
-        texts' `ragguard.content.content_letters`, where these are known.
+        `letters` are the texts' `ragguard.content.content_letters`, where these are known.
         """
         best: list[NearCopy | None] = [None] * len(texts)
         if not self._keys or not texts:
@@ -165,10 +158,7 @@ class NearCopies:
         if not len(counts) or counts.max() < _FEWEST_SHARED:
             return
         passing = passing[counts[owners] >= _FEWEST_SHARED]
-        place, text, shared = self._shared(read, passing, proven=False)
-        if not (self._contained(text, shared) | (shared >= _TAKEN_LEAST)).any():  # as of most sets
-            return
-        place, text, shared = self._shared(read, passing, proven=True)
+        place, text, shared = self._shared(read, passing)
         enough = self._contained(text, shared)
         for at in np.flatnonzero(enough).tolist():
             share = float(shared[at] / self._signed["size"][text[at]])
@@ -194,24 +184,20 @@ class NearCopies:
         return np.asarray(enough & (shared >= _FEWEST_SHARED))
 
     def _shared(
-        self, read: Fingerprints, chosen: NDArray[np.intp], *, proven: bool
+        self, read: Fingerprints, chosen: NDArray[np.intp]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         """Return passages, texts, and how many of the chosen fingerprints the two share.
 
-        Three arrays of one shape. With `proven` the letters behind each are the same as well;
-        without, which is faster, there may be more.
+        Three arrays of one shape. The letters behind each are the same as well.
         """
         owners = read.ends.searchsorted(chosen, side="right").astype(np.uint64)
         pairs = read.hashes[chosen].astype(np.uint64) << _HIGH | owners
-        if proven:
-            proofs = read.proofs(chosen)
-            order = np.lexsort((proofs, pairs))
-            pairs, proofs = pairs[order], proofs[order]
-            new = np.ones(len(order), np.bool_)
-            new[1:] = (pairs[1:] != pairs[:-1]) | (proofs[1:] != proofs[:-1])
-            pairs, proofs = pairs[new], proofs[new]
-        else:
-            pairs = np.unique(pairs)
+        proofs = read.proofs(chosen)
+        order = np.lexsort((proofs, pairs))
+        pairs, proofs = pairs[order], proofs[order]
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (pairs[1:] != pairs[:-1]) | (proofs[1:] != proofs[:-1])
+        pairs, proofs = pairs[new], proofs[new]
         sought = (pairs >> _HIGH).astype(np.uint32)
         first = np.searchsorted(self._hashes, sought, side="left")
         counts = np.searchsorted(self._hashes, sought, side="right") - first
@@ -219,9 +205,8 @@ class NearCopies:
         np.minimum(counts, max(_LEAST_TEXTS, _MOST_PAIRS // len(sought)), out=counts)
         within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         entries, whose = np.repeat(first, counts) + within, np.repeat(pairs & _LOW, counts)
-        if proven:
-            same = self._proofs[entries] == np.repeat(proofs, counts)
-            entries, whose = entries[same], whose[same]
+        same = self._proofs[entries] == np.repeat(proofs, counts)
+        entries, whose = entries[same], whose[same]
         found, shared = np.unique(whose << _HIGH | self._texts[entries], return_counts=True)
         return (found >> _HIGH).astype(np.intp), (found & _LOW).astype(np.intp), shared
 
@@ -244,16 +229,11 @@ class BloomFilter:
     Bloom, Space/time trade-offs in hash coding with allowable errors, 1970; blocked, so that all
     bits of a fingerprint are in one word, at one look into memory (Putze, Sanders and Singler,
     Cache-, hash- and space-efficient Bloom filters, 2007).
-
-    Attributes:
-        words: uint32 array of shape (2^b,).
-        room: For how many fingerprints.
-        held: How many there are in it.
     """
 
-    words: NDArray[np.uint32]
-    room: int
-    held: int
+    words: NDArray[np.uint32]  # of shape (2^b,)
+    room: int  # for so many fingerprints
+    held: int  # of them
 
     @classmethod
     def of(cls, hashes: NDArray[np.uint32]) -> BloomFilter:
