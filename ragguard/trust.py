@@ -60,7 +60,6 @@ class Origin:
     older_than: timedelta | None = None
 
     def __post_init__(self) -> None:
-        """Check, and keep the names as sets."""
         for name in ("source", "author", "batch"):
             names = _all_of(name, getattr(self, name), str, "names (str)")
             object.__setattr__(self, name, frozenset(names))
@@ -109,7 +108,6 @@ class Trust:
     known_share: float = _KNOWN_SHARE
 
     def __post_init__(self) -> None:
-        """Check, and keep every origin as one."""
         for name in _CLOSED:
             given = _all_of(name, getattr(self, name), (str, Origin), "Origin or names of sources")
             origins = [Origin(source=[one]) if isinstance(one, str) else one for one in given]

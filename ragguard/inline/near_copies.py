@@ -65,20 +65,15 @@ class NearCopy:
 class NearCopies:
     """The texts in quarantine, by their signatures. Immutable, so that queries need no lock.
 
-    At most 1,500 bytes a text besides its key. Of n texts with m fingerprints are held
-
-    - keys: str of each;
-    - signed: `_SIGNED` array of shape (n,): of each its number of fingerprints, which share of them
-      makes a copy, the seed of the order in which they are chosen, and up to where in that order
-      its signature covers it;
-    - hashes: uint32 array of shape (m,): fingerprints of all texts, sorted;
-    - proofs: uint64 array of shape (m,): of the letters behind each;
-    - texts: uint32 array of shape (m,): whose fingerprint each is.
+    At most 1,500 bytes a text besides its key.
     """
 
     def __init__(self) -> None:
         self._keys: tuple[str, ...] = ()
+        # Of each of n texts its number of fingerprints, which share of them makes a copy, the seed
+        # of their order, and up to where in that order its signature covers it.
         self._signed = np.empty(0, _SIGNED)
+        # Of m fingerprints of all texts, sorted, and of the letters behind each; and whose each is.
         self._hashes = self._texts = np.empty(0, np.uint32)
         self._proofs = np.empty(0, np.uint64)
         self._filter = BloomFilter.of(self._hashes)
