@@ -133,10 +133,9 @@ def _marks(
     beside = [one.text for one in compress(scope, ~blamed)]
     found = np.ones(len(scope))
     try:
-        found[read] = mark_p_values(judge, query, first, int(read.sum()), beside=beside)
+        found[read] = mark_p_values(judge, query, first, blamed[read], beside=beside)
     except Exception as error:  # a text that cannot be read must not stop the event
         logger.warning("no marks of an attack can be looked for, a person must: %s", error)
-    found[~blamed] = 1.0
     return found
 
 
