@@ -203,13 +203,12 @@ def is_current(written: bytes | None) -> bool:
 def _shown(text: str, letters: bytes) -> bytes:
     """Return the letters of a text without its markup; `letters` are those with it."""
     shown = strip_markup(_unpadded(text))
-    signs = lettered(shown)
-    if shown != text:
-        (letters,) = letters_of([shown])
-    # Signs may stand for letters, or only stand about: read both ways.
-    read = _ends(letters) if signs is shown else _ends(letters) + _ends(*letters_of([signs]))
-    rest = without_notes(shown, _LONGEST_NOTE)
-    return read if rest is shown else read + _ends(*letters_of([rest]))
+    # Signs may stand for letters, or only stand about, and so may notes: read each way.
+    ways = [shown, lettered(shown), without_notes(shown, _LONGEST_NOTE)]
+    read = [letters] if shown == text else letters_of([shown])
+    if more := [one for one in ways[1:] if one is not shown]:
+        read += letters_of(more)
+    return b"".join(map(_ends, read))
 
 
 def _unpadded(text: str) -> str:
