@@ -46,34 +46,22 @@ _RETIRE_S, _PAUSE_S = 60.0, 0.05
 
 @dataclass(frozen=True)
 class Health:
-    """How a guard and its store are. Asking for it waits for neither.
+    """How a guard and its store are. Asking for it waits for neither."""
 
-    Attributes:
-        store: The store's `repr`; of a URL without passwords.
-        reachable: Whether the last look at the store succeeded, and is not older than 30 s.
-        store_age_s: Seconds since the store last answered; what was quarantined or released
-            elsewhere since then is not known here.
-        store_error: Why the last look failed, or None.
-        quarantined: How many texts the filter drops wherever they are retrieved, of all tenants.
-        queries_unwritten: How many queries are not yet in the counters of the store.
-        events_waiting: How many reports wait in memory for the store.
-        reports_lost: How many reports of this guard were lost.
-        calibration: Where the measure of clean traffic comes from, and what it promises.
-        threads: Names of the guard's threads that run; each starts when it is first needed.
-        attributing_s: Seconds for which the attribution that this guard runs has run by now; 0.0 if
-            it runs none. After half an hour another worker may take the event.
-    """
-
-    store: str
-    reachable: bool
+    store: str  # the store's `repr`; of a URL without passwords
+    reachable: bool  # whether the last look at the store succeeded, and is not older than 30 s
+    # Seconds since the store last answered; what was quarantined or released elsewhere since then
+    # is not known here.
     store_age_s: float
-    store_error: str | None
-    quarantined: int
-    queries_unwritten: int
-    events_waiting: int
-    reports_lost: int
-    calibration: str
-    threads: tuple[str, ...]
+    store_error: str | None  # why the last look failed
+    quarantined: int  # texts that the filter drops wherever they are retrieved, of all tenants
+    queries_unwritten: int  # not yet in the counters of the store
+    events_waiting: int  # reports that wait in memory for the store
+    reports_lost: int  # of this guard
+    calibration: str  # where the measure of clean traffic comes from, and what it promises
+    threads: tuple[str, ...]  # names of those that run; each starts when it is first needed
+    # Seconds for which the attribution that this guard runs has run by now; 0.0 if it runs none.
+    # After half an hour another worker may take the event.
     attributing_s: float
 
 
