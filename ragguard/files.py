@@ -84,13 +84,11 @@ def read_json(path: str | Path) -> Any:
 
 
 def passage_from_json(value: Any, place: str) -> Passage:
-    """Return the passage that a JSON value describes.
+    """Return the passage that a JSON value, found at that place, describes.
 
-    Args:
-        value: A string, or an object with "text" and optionally "id" (string or integer),
-            "score" (number), "embedding" (numbers) and "metadata" (object); other keys are left
-            out, null counts as absent.
-        place: Where it is, for errors.
+    That is a string, or an object with "text" and optionally "id" (string or integer), "score"
+    (number), "embedding" (numbers) and "metadata" (object); other keys are left out, null counts as
+    absent.
     """
     if isinstance(value, str):
         return Passage(value)

@@ -47,10 +47,9 @@ class Base:
 
     @classmethod
     def of(cls, manner: Floats) -> Base:
-        """Return a base without tails.
+        """Return a base without tails, of n passages' manner: -inf for what is not in English.
 
-        `manner` is float64 of shape (n,): -inf for passages that are not in English. If fewer than
-        100 others are left, middle and spread are those of the shipped base.
+        If fewer than 100 others are left, middle and spread are those of the shipped base.
         """
         known = manner[np.isfinite(manner)]
         if len(known) < _FEWEST:
@@ -83,11 +82,7 @@ class Base:
         return np.where(untold, self.count, found).astype(np.float64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON.
-
-        Raises:
-            CalibrationError: The file cannot be written, or it is of no passages.
-        """
+        """Write it as JSON, or raise `CalibrationError`."""
         if not self.count:
             raise CalibrationError("no passages tell what is usual; scan some, and save that base")
         write_json(path, "base", self.to_json())

@@ -75,10 +75,6 @@ def with_evidence(
     passage by its marks, by content key) and "independent" (ids of those who state the same).
     `judge` makes the filter with the calibration in force; `top_k` and `attack_alpha` are as those
     of a `Policy`.
-
-    Raises:
-        InvalidInputError: An attributor has returned something else.
-        RagguardError: The proxy fails, or the filter.
     """
     if not isinstance(found, Attribution):
         raise InvalidInputError(
@@ -167,9 +163,6 @@ def found_beside(
     Of a long text stretches that are spread over it are searched for; of very many texts less of
     each, and nothing of the last of them, but something of the first `least`. What was not searched
     for may be any page's, so copies are not to be known by it.
-
-    Raises:
-        RagguardError: The search fails.
     """
     if retrieve is None:
         yield from ((one.text, [other.text for other in event.passages]) for one in accused)

@@ -33,11 +33,7 @@ _SAME_S = 3600
 
 
 def said(name: str, given: object) -> str:
-    """Return a question or an answer, a str or what a message or response of a framework holds.
-
-    Raises:
-        InvalidInputError: It is none; `name` is what it should have been.
-    """
+    """Return a question or an answer, a str or what a message or response of a framework holds."""
     if isinstance(given, str):
         return str.__str__(given)  # a subclass may compare and read as it likes
     from ragguard.attribution.model_calls import read_answer

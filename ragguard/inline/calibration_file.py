@@ -46,11 +46,7 @@ def as_calibration(calibration: Calibration | str | os.PathLike[str] | None) -> 
 
 
 def save_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> None:
-    """Write a calibration as JSON.
-
-    Raises:
-        CalibrationError: The file cannot be written.
-    """
+    """Write a calibration as JSON; raises as `write_json`."""
     plain = {name: getattr(calibration, name) for name in _PLAIN}
     # Every digit: a query that comes back must tie with its own score, not fall beside it.
     arrays = {name: getattr(calibration, name).tolist() for name in _ARRAYS}
@@ -115,11 +111,7 @@ def measure_for(
 
 
 def require_each_class(calibration: Calibration | None, alpha: float) -> None:
-    """Check that `alpha` can be reached for either class of queries, by its sample or as shipped.
-
-    Raises:
-        CalibrationError: The samples are too small for it.
-    """
+    """Raise `CalibrationError` where either class of queries has too few samples for `alpha`."""
     shipped = default_calibration(1, with_reference=False)
     (calibration or shipped).require(alpha)
     if calibration is None or shipped.threshold(alpha, 1) < inf:
