@@ -154,9 +154,10 @@ class NearCopies:
             return
         passing = passing[counts[owners] >= _FEWEST_SHARED]
         place, text, shared = self._shared(read, passing)
-        enough = self._contained(text, shared)
+        signed = self._signed[text]
+        enough = (shared / signed["size"] >= signed["least"]) & (shared >= _FEWEST_SHARED)
         for at in np.flatnonzero(enough).tolist():
-            share = float(shared[at] / self._signed["size"][text[at]])
+            share = float(shared[at] / signed["size"][at])
             yield int(place[at]), NearCopy(self._keys[text[at]], share)
         pieces = np.flatnonzero(~enough & (shared >= _TAKEN_LEAST))
         for owner in np.unique(place[pieces]).tolist():
@@ -165,18 +166,12 @@ class NearCopies:
             own = read.distinct(owner)
             covered = [
                 np.count_nonzero(shuffled(own, one["seed"]) <= one["highest"])
-                for one in self._signed[text[mine]]
+                for one in signed[mine]
             ]
             taken = shared[mine] / np.array(covered)
             for at in np.flatnonzero(taken >= TAKEN).tolist():
                 key = self._keys[text[mine[at]]]
                 yield owner, NearCopy(key, min(1.0, float(taken[at])), piece=True)
-
-    def _contained(self, text: NDArray[np.intp], shared: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return of which texts so much is shared that who shares it is a copy."""
-        signed = self._signed[text]
-        enough = shared / signed["size"] >= signed["least"]
-        return np.asarray(enough & (shared >= _FEWEST_SHARED))
 
     def _shared(
         self, read: Fingerprints, chosen: NDArray[np.intp]
@@ -190,8 +185,7 @@ class NearCopies:
         proofs = read.proofs(chosen)
         order = np.lexsort((proofs, pairs))
         pairs, proofs = pairs[order], proofs[order]
-        new = np.ones(len(order), np.bool_)
-        new[1:] = (pairs[1:] != pairs[:-1]) | (proofs[1:] != proofs[:-1])
+        new = np.append(True, (pairs[1:] != pairs[:-1]) | (proofs[1:] != proofs[:-1]))
         pairs, proofs = pairs[new], proofs[new]
         sought = (pairs >> _HIGH).astype(np.uint32)
         first = np.searchsorted(self._hashes, sought, side="left")
