@@ -40,16 +40,12 @@ class Calibrator:
     """Makes the filter anew with every calibration that is adopted, and watches for drift from it.
 
     Queries may be filtered in other threads meanwhile: they go on with the filter they began with.
-
     Args as those of `ConformalFilter`.
-
-    Attributes:
-        filter: The filter in force.
-        adopted: Its calibration, or None for the shipped one.
-        in_force: The same in words, with the first digits of a hash.
     """
 
-    filter: SetFilter
+    filter: SetFilter  # in force
+    adopted: Calibration | None  # its calibration; None for the shipped one
+    in_force: str  # the same in words, with the first digits of a hash
 
     def __init__(
         self,
@@ -129,10 +125,7 @@ class Calibrator:
         """Do what `Guard.save_calibration` does."""
         if self.adopted is None:
             raise CalibrationError("the guard has no calibration of its own; call calibrate first")
-        try:
-            save_calibration(self.adopted, require_path("path", path))
-        except CalibrationError as error:
-            raise CalibrationError(f"{error}; pass a path that can be written") from error
+        save_calibration(self.adopted, require_path("path", path))
 
     @property
     def change(self) -> Change:

@@ -17,7 +17,7 @@ from ragguard.arguments import require_path
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import InvalidInputError, MissingExtraError
-from ragguard.file_mode import cannot_write, make_private
+from ragguard.files import cannot_write, make_private
 from ragguard.passage import Passage
 from ragguard.text import printable
 from ragguard.verdict import Evidence, Verdict
@@ -113,12 +113,9 @@ def plane(similarity: NDArray[np.floating]) -> tuple[Floats, float]:
     The distance of two unit vectors is sqrt(2 - 2 s). The squared distances, centred twice, are the
     inner products of the items; their two leading eigenvectors span the plane that loses least.
 
-    Args:
-        similarity: float array of shape (n, n): cosine of each pair.
-
-    Returns:
-        float64 array of shape (n, 2), and the share of all squared distances that the plane shows,
-        in [0, 1]. The largest coordinate of each axis is positive, so a picture is never mirrored.
+    `similarity` is of shape (n, n): the cosine of each pair. Returned are places, float64 of shape
+    (n, 2), and the share of all squared distances that the plane shows, in [0, 1]. The largest
+    coordinate of each axis is positive, so a picture is never mirrored.
     """
     squared = 2.0 - 2.0 * np.asarray(similarity, dtype=np.float64)
     centre = np.eye(len(squared)) - 1.0 / len(squared)

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import logging
 import secrets
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ragguard.arguments import pairs, require_k, require_tenant
+from ragguard.arguments import RetrievedSets, pairs, require_k, require_tenant
 from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.audit.verdict_log import Judged, VerdictLog
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.calibrator import Calibrator
 from ragguard.embedding.adapt import Embedder
-from ragguard.embedding.vectors import carried
+from ragguard.embedding.vectors import CachedEmbedder, carried
 from ragguard.errors import InvalidInputError, JudgingError, RagguardError
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Decision
@@ -44,10 +42,7 @@ OnError = Literal["pass", "hold", "raise"]
 
 @dataclass(eq=False)
 class Filtering:
-    """Filters retrieved sets. Safe to share between threads.
-
-    Attributes as the arguments and parts of a `Guard`; `seen` is told what the generator sees.
-    """
+    """Filters retrieved sets, with the arguments and parts of a `Guard`. Threads may share it."""
 
     calibrator: Calibrator
     embedder: Embedder
@@ -70,34 +65,36 @@ class Filtering:
         self, query: str, passages: Sequence[str | Passage], k: int | None, tenant: str | None
     ) -> Verdict:
         """Return what `Guard.filter` returns."""
-        most, whose = require_k(k), require_tenant(tenant)
-        asked, given = _checked(query, passages)
-
-        def decide() -> Verdict:
-            found = self._screened(asked, given, most, whose)
-            return self._verdict(asked, given, most, whose, found, self.embedder)
-
-        return self._spans.around(decide)
+        if not isinstance(query, str):
+            raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
+        # A subclass may compare as it likes, and what is remembered is found by comparing.
+        return self._judged([(str.__str__(query), as_passages(passages))], k, tenant)[0]
 
     def batch(
         self,
-        queries_and_passages: Iterable[tuple[str, Sequence[str | Passage]]],
+        queries_and_passages: RetrievedSets,
         k: int | None,
         tenant: str | None,
     ) -> list[Verdict]:
         """Return what `Guard.filter_batch` returns."""
+        return self._judged(list(pairs("queries_and_passages", queries_and_passages)), k, tenant)
+
+    def _judged(
+        self, sets: list[tuple[str, list[Passage]]], k: int | None, tenant: str | None
+    ) -> list[Verdict]:
         most, whose = require_k(k), require_tenant(tenant)
-        checked = list(pairs("queries_and_passages", queries_and_passages))
         found = [
-            (time.time_ns(), self._screened(query, given, most, whose)) for query, given in checked
+            (time.time_ns(), self._screened(query, given, most, whose)) for query, given in sets
         ]
-        needs = [one.gated.needs for _, one in found if isinstance(one, Screened)]
-        embedder = embedded_at_once(needs, self.embedder)
+        embedder = self.embedder
+        if len(sets) > 1:
+            needs = [one.gated.needs for _, one in found if isinstance(one, Screened)]
+            embedder = embedded_at_once(needs, embedder)
         return [
             self._spans.around(
                 partial(self._verdict, query, given, most, whose, one, embedder), begun
             )
-            for (query, given), (begun, one) in zip(checked, found, strict=True)
+            for (query, given), (begun, one) in zip(sets, found, strict=True)
         ]
 
     def _screened(
@@ -232,13 +229,6 @@ def _hash_of(query: str) -> str:
         return ""
 
 
-def _checked(query: str, passages: Sequence[str | Passage]) -> tuple[str, list[Passage]]:
-    if not isinstance(query, str):
-        raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
-    # A subclass may compare as it likes, and what is remembered is found by comparing.
-    return str.__str__(query), as_passages(passages)
-
-
 def embedded_at_once(sets: Iterable[Sequence[Passage]], embedder: Embedder) -> Embedder:
     """Return an embedder that knows the vectors of these sets, from one call of `embedder`.
 
@@ -250,23 +240,13 @@ def embedded_at_once(sets: Iterable[Sequence[Passage]], embedder: Embedder) -> E
     )
     if not texts:
         return embedder
+    # They stay even where the batch is larger than the cache of `embedder`.
+    known = CachedEmbedder(embedder, max_bytes=sys.maxsize)
     try:
-        rows = embedder.embed(list(texts))
+        known.embed(list(texts))
     except RagguardError as error:
         logger.warning(
             "%d texts cannot be embedded at once, trying set by set: %s", len(texts), error
         )
         return embedder
-    return _Known(embedder.name, dict(zip(texts, rows, strict=True)))
-
-
-class _Known:
-    """Vectors of a batch; they stay even where the batch is larger than the embedder's cache."""
-
-    def __init__(self, name: str, rows: dict[str, NDArray[np.float32]]) -> None:
-        self.name = name
-        self._rows = rows
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the rows of texts of the batch."""
-        return np.stack([self._rows[text] for text in texts])
+    return known

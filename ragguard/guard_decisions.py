@@ -44,15 +44,9 @@ class Deciding:
         """Say that a passage, or a text, is an attack, whether or not anything accuses it.
 
         It is dropped from now on, until it is released. Where its source is allowed it passes all
-        the same, and a warning is logged.
-
-        Args:
-            passage: The passage or text.
-            why: The reason, for whoever looks at the quarantine later.
-            event: The event that it was found with, if any; a text that is one of its passages
-                takes the id of that, by which it can be removed from the knowledge base.
-            actor: Who says so.
-            tenant: For whom.
+        the same, and a warning is logged. `event` is the one that it was found with, if any: a text
+        that is one of its passages takes the id of that, by which it can be removed from the
+        knowledge base.
 
         Raises:
             EventNotFoundError: There is no such event.
@@ -120,13 +114,9 @@ class Deciding:
         It wins over filter and quarantine: an allowed passage is never dropped, and no report puts
         it into quarantine.
 
-        Args:
-            passage_or_source: A passage; a text; the name that `metadata["source"]` gives to the
-                passages of a source; or the 32 hex digits of a `content_key`.
-            why: The reason, for whoever looks at the list later.
-            until: When it ends; UTC unless it says else. None: when somebody disallows it.
-            actor: Who says so.
-            tenant: For whom.
+        Named is a passage, a text, a source as `metadata["source"]` gives it, or the 32 hex digits
+        of a `content_key`. It ends at `until`, in UTC unless that says else; None: when somebody
+        disallows it.
 
         Raises:
             InvalidInputError: It is none of these, `why` says nothing, or `until` is over.
@@ -191,19 +181,13 @@ class Deciding:
         It is as if nobody had reported them, but what is reported anew is only proposed. What other
         reporters accused as well, before it went into quarantine, is proposed in their name alone.
         Such events that still wait are ended: they count as failed, and `retry` takes one up again.
+        Returned are the entries as they are now: lapsed, or proposed in the name of others.
 
-        Args:
-            event: Only what this event accused, in its reporter's name: what that reporter's other
-                events accused as well goes with it.
-            reporter: Only what rests on this reporter's word, alone or with others; of events that
-                wait those that nobody else reported; the others wait without this name.
-            since: Only what was accused or came into force since then; UTC unless it says else.
-            why: The reason, which the trail keeps.
-            actor: Who undoes it.
-            tenant: For whom.
-
-        Returns:
-            The entries as they are now: lapsed, or proposed in the name of others.
+        - `event`: only what this event accused, in its reporter's name: what that reporter's other
+          events accused as well goes with it.
+        - `reporter`: only what rests on this reporter's word, alone or with others; of events that
+          wait those that nobody else reported; the others wait without this name.
+        - `since`: only what was accused or came into force since then; UTC unless it says else.
 
         Raises:
             EventNotFoundError: There is no such event, nor anything that it accused.

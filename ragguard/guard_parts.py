@@ -19,6 +19,7 @@ from ragguard.arguments import (
     require_number,
     require_share,
 )
+from ragguard.async_bridge import StoreThreads
 from ragguard.audit import QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
@@ -28,7 +29,6 @@ from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.policy import as_policy, trust_change
-from ragguard.background.store_threads import StoreThreads
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder
@@ -46,46 +46,30 @@ _RETIRE_S, _PAUSE_S = 60.0, 0.05
 
 @dataclass(frozen=True)
 class Health:
-    """How a guard and its store are. Asking for it waits for neither.
+    """How a guard and its store are. Asking for it waits for neither."""
 
-    Attributes:
-        store: The store's `repr`; of a URL without passwords.
-        reachable: Whether the last look at the store succeeded, and is not older than 30 s.
-        store_age_s: Seconds since the store last answered; what was quarantined or released
-            elsewhere since then is not known here.
-        store_error: Why the last look failed, or None.
-        quarantined: How many texts the filter drops wherever they are retrieved, of all tenants.
-        queries_unwritten: How many queries are not yet in the counters of the store.
-        events_waiting: How many reports wait in memory for the store.
-        reports_lost: How many reports of this guard were lost.
-        calibration: Where the measure of clean traffic comes from, and what it promises.
-        threads: Names of the guard's threads that run; each starts when it is first needed.
-        attributing_s: Seconds for which the attribution that this guard runs has run by now; 0.0 if
-            it runs none. After half an hour another worker may take the event.
-    """
-
-    store: str
-    reachable: bool
+    store: str  # the store's `repr`; of a URL without passwords
+    reachable: bool  # whether the last look at the store succeeded, and is not older than 30 s
+    # Seconds since the store last answered; what was quarantined or released elsewhere since then
+    # is not known here.
     store_age_s: float
-    store_error: str | None
-    quarantined: int
-    queries_unwritten: int
-    events_waiting: int
-    reports_lost: int
-    calibration: str
-    threads: tuple[str, ...]
+    store_error: str | None  # why the last look failed
+    quarantined: int  # texts that the filter drops wherever they are retrieved, of all tenants
+    queries_unwritten: int  # not yet in the counters of the store
+    events_waiting: int  # reports that wait in memory for the store
+    reports_lost: int  # of this guard
+    calibration: str  # where the measure of clean traffic comes from, and what it promises
+    threads: tuple[str, ...]  # names of those that run; each starts when it is first needed
+    # Seconds for which the attribution that this guard runs has run by now; 0.0 if it runs none.
+    # After half an hour another worker may take the event.
     attributing_s: float
 
 
 class Parts:
     """What a guard is made of; takes the arguments of `Guard`, checks them, and raises its errors.
 
-    Attributes:
-        settings: The arguments as they were given.
-        embedder: With a cache, for both halves.
-        quarantine: Follows the store, to which `counter` and `log` write what was judged.
-        filtering: The inline half; `seen` is what it let through last.
-        worker: The background half; `answering` is where coroutines wait for the store.
+    `settings` are the arguments as they were given. `filtering` is the inline half, `worker` the
+    background half; `answering` is where coroutines wait for the store.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -219,7 +203,7 @@ class Parts:
         self.counter.stop()
         self.log.stop()
         self.worker.close(deadline.left())
-        self.answering.close(deadline.left())
+        self.answering.close(deadline.left() or 0.0)
         self.log.close(deadline.left())
         self.counter.close(deadline.left())
         if self._owns_store:

@@ -71,9 +71,6 @@ class Feedback:
             alpha: Share of clean passages that may be refused, in (0, 1).
             tenant: Whose knowledge base it is.
 
-        Returns:
-            One `ragguard.admission.Admission` a passage, in order.
-
         Raises:
             CalibrationError: The base cannot be read.
             InvalidInputError: An argument is of the wrong type or out of range.
@@ -222,12 +219,9 @@ class Feedback:
     def attribution(
         self, event_id: str, timeout: float | None = None, *, tenant: str | None = None
     ) -> Attribution:
-        """Return the attribution of an event.
+        """Return the attribution of an event, reported here or elsewhere on the same store.
 
-        Args:
-            event_id: What `report` returned, in this process or another one on the same store.
-            timeout: Seconds to wait for it; None does not wait.
-            tenant: For whom it was reported.
+        It waits for it for `timeout` seconds; None does not wait.
 
         Raises:
             InvalidInputError: An argument is of the wrong type.
@@ -267,10 +261,6 @@ class Feedback:
         earlier one proposed or put into quarantine stays, unless `undo(event=...)` takes it back.
         On a store that is shared, a guard without `retrieve` leaves an event without passages to a
         worker that has a knowledge base.
-
-        Args:
-            event_id: What `report` returned, in this process or another one on the same store.
-            tenant: For whom it was reported.
 
         Returns:
             False if it waits already or is being attributed; and in memory, if too many wait.

@@ -66,11 +66,7 @@ class Recording:
         Only one kind of query can be calibrated on at a time, with or without reference passages
         and with so many judged ones: the most frequent. Of a question that was asked several times
         the last time counts: nobody gets more weight by asking again. Other scorers' records are
-        left out.
-
-        Args:
-            scored: What the store keeps, oldest first.
-            newest: As of `Guard.calibrate_from_store`.
+        left out. What the store keeps is oldest first; `newest` is that of `calibrate_from_store`.
         """
         known = [record for record in scored if record.scorer == SCORER]
         found = sampled(known) if newest is None else known[-RECENT_SIZE:]
@@ -109,14 +105,12 @@ class Recording:
     def calibration(
         self, fired: Drift, *, below: Mapping[bool, float] | None = None
     ) -> Calibration:
-        """Make a calibration of the queries.
+        """Make a calibration of the queries, in whose source `fired` is told.
 
-        Args:
-            fired: For the words in `Calibration.source`.
-            below: With a threshold here, of queries that ask and of those that only name, nothing
-                from it on is learned: what scores so high counts as just below it, so that it
-                cannot rise. Leaving such queries out would cut off the clean traffic's own tail,
-                and every calibration would touch more than the last one.
+        With thresholds `below`, of queries that ask and of those that only name, nothing from them
+        on is learned: what scores so high counts as just below, so that they cannot rise. Leaving
+        such queries out would cut off the clean traffic's own tail, and every calibration would
+        touch more than the last one.
         """
         learned = []
         for one in self.queries:
@@ -145,15 +139,10 @@ def recent_p_values(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the p-values of the newest queries, and the size of what each is compared with.
 
-    Args:
-        scored: What the store keeps, oldest first; other scorers' records are left out.
-        calibration: None for the shipped one. Queries that differ from what they are compared with
-            in having reference passages or not are left out.
-        alpha: Of the gates that recorded them; it says how many passages of a query they counted.
-
-    Returns:
-        float64 array of shape (m,), m at most `RECENT_SIZE`, and int64 array of shape (m,): how
-        many queries the sample of each has.
+    float64 and int64 of shape (m,), m at most `RECENT_SIZE`. Of what the store keeps, oldest first,
+    other scorers' records are left out, and queries that differ from what they are compared with in
+    having reference passages or not. The `alpha` of the gates that recorded them says how many
+    passages of a query they counted.
     """
     recent = [record for record in scored if record.scorer == SCORER][-RECENT_SIZE:]
     alike = [

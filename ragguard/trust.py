@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import require_number, require_share
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import read_json
+from ragguard.files import read_json
 from ragguard.passage import Passage
 
 Class = Literal["protected", "known", "open"]
@@ -35,10 +35,7 @@ _KNOWN_SHARE = 0.1
 
 
 def source_of(passage: Passage) -> str | None:
-    """Return what a passage's metadata names as its source, or None.
-
-    That is a text, a number or a path: what is nested is no name, and may be long.
-    """
+    """Return the source that metadata names, a text, a number or a path, or None."""
     return _named(passage, "source")
 
 
@@ -63,7 +60,6 @@ class Origin:
     older_than: timedelta | None = None
 
     def __post_init__(self) -> None:
-        """Check, and keep the names as sets."""
         for name in ("source", "author", "batch"):
             names = _all_of(name, getattr(self, name), str, "names (str)")
             object.__setattr__(self, name, frozenset(names))
@@ -78,11 +74,7 @@ class Origin:
             )
 
     def holds(self, passage: Passage) -> bool:
-        """Return whether a passage comes from here.
-
-        Raises:
-            Exception: What its metadata raises.
-        """
+        """Return whether a passage comes from here; raises what its metadata raises."""
         for name in ("source", "author", "batch"):
             wanted = getattr(self, name)
             if wanted and _named(passage, name) not in wanted:
@@ -116,7 +108,6 @@ class Trust:
     known_share: float = _KNOWN_SHARE
 
     def __post_init__(self) -> None:
-        """Check, and keep every origin as one."""
         for name in _CLOSED:
             given = _all_of(name, getattr(self, name), (str, Origin), "Origin or names of sources")
             origins = [Origin(source=[one]) if isinstance(one, str) else one for one in given]

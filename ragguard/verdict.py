@@ -89,8 +89,7 @@ class Verdict:
         self.__dict__.update(
             kept=kept, dropped=dropped, attacked=attacked, p_value=p_value, mode=mode, error=error
         )
-        self.__dict__["marked"] = [] if marked is None else marked
-        self.__dict__["id"] = id
+        self.__dict__.update(marked=[] if marked is None else marked, id=id)
         self.__dict__["_explain" if callable(evidence) else "evidence"] = evidence
 
     def __getattr__(self, name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from benchmarks.embedders import nearest
 from ragguard.demo.corpus import ATTACKS, load_corpus
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import open_input, read_lines
+from ragguard.files import open_input, read_lines
 
 DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa", "clean_traffic")
 """The files of a data folder that the inline sections read, `<name>.jsonl` each."""

@@ -11,7 +11,7 @@ from benchmarks.datasets import OWN, Dataset, Record, answers, lines, load_file,
 from benchmarks.embedders import nearest
 from ragguard import demo
 from ragguard.errors import InvalidInputError, RagguardError
-from ragguard.jsonl import read_json
+from ragguard.files import read_json
 
 Records = Iterable[Record]
 _Beir = tuple[Mapping[str, str], Mapping[str, str], Sequence[tuple[str, str, int]]]

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.file_mode import write_whole
-from ragguard.jsonl import read_json
+from ragguard.files import read_json, write_json
 
 SIGNS = ("manner", "answered", "gibberish", "injection", "hidden")
 """What is judged of a passage, in the order of the columns of its profile."""
@@ -37,26 +36,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """What is usual in a knowledge base.
+    """What is usual in a knowledge base."""
 
-    Attributes:
-        count: Of how many passages.
-        middle: The median of their manner, in nats.
-        spread: From the median to the 90th percentile.
-        tails: Of each sign, the highest values in ascending order.
-    """
-
-    count: int
-    middle: float
-    spread: float
-    tails: Mapping[str, Floats] = field(default_factory=dict)
+    count: int  # of its passages
+    middle: float  # the median of their manner, in nats
+    spread: float  # from the median to the 90th percentile
+    tails: Mapping[str, Floats] = field(
+        default_factory=dict
+    )  # of each sign, highest values, sorted
 
     @classmethod
     def of(cls, manner: Floats) -> Base:
-        """Return a base without tails.
+        """Return a base without tails, of n passages' manner: -inf for what is not in English.
 
-        `manner` is float64 of shape (n,): -inf for passages that are not in English. If fewer than
-        100 others are left, middle and spread are those of the shipped base.
+        If fewer than 100 others are left, middle and spread are those of the shipped base.
         """
         known = manner[np.isfinite(manner)]
         if len(known) < _FEWEST:
@@ -89,20 +82,10 @@ class Base:
         return np.where(untold, self.count, found).astype(np.float64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON.
-
-        Raises:
-            CalibrationError: The file cannot be written, or it is of no passages.
-        """
+        """Write it as JSON, or raise `CalibrationError`."""
         if not self.count:
             raise CalibrationError("no passages tell what is usual; scan some, and save that base")
-        try:
-            write_whole(Path(path), [json.dumps(self.to_json()).encode() + b"\n"])
-        except (OSError, TypeError, ValueError) as error:
-            why = getattr(error, "strerror", error)
-            raise CalibrationError(
-                f"cannot write the base to {path}: {why}; pass a path that can be written"
-            ) from error
+        write_json(path, "base", self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON has it, tails with four digits behind the point."""

@@ -56,19 +56,13 @@ _HIGHEST = 0.99  # p-value of what is worth a look
 
 @dataclass(frozen=True)
 class Admission:
-    """What is to become of one passage.
-
-    Attributes:
-        status: "admitted", "review" (searchable, and worth a look) or "refused".
-        p_value: Of "this is a clean passage", in (0, 1].
-        reasons: Why, in words; empty for most that are admitted.
-        signs: What it shows, by name, each as it is measured in its knowledge base.
-    """
+    """What is to become of one passage."""
 
     passage_id: str
-    status: Status
-    p_value: float
-    reasons: tuple[str, ...] = ()
+    status: Status  # "review" is searchable, and worth a look
+    p_value: float  # of "this is a clean passage", in (0, 1]
+    reasons: tuple[str, ...] = ()  # in words; empty for most that are admitted
+    # What it shows, by name, each as it is measured in its knowledge base.
     signs: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
@@ -95,13 +89,10 @@ def joined(p: Mapping[str, Floats], shares: Mapping[str, float]) -> dict[str, Fl
 
 
 def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> list[Admission]:
-    """Judge every passage of a batch; of clean ones a share `alpha` may be refused.
+    """Judge every passage of a batch; of clean ones a share `alpha`, in (0, 1), may be refused.
 
     `base` is the knowledge base that they are to join, from an earlier scan; None if they are all
     of it, or if there is none. Fewer than 200 passages are then compared with the shipped one.
-
-    Raises:
-        InvalidInputError: `alpha` is not between 0 and 1.
     """
     require_share("alpha", alpha, usual=ALPHA)
     p, signs = p_values(batch, base)

@@ -47,11 +47,10 @@ _SENTENCE = re.compile(r"(?<=[.!?\u2026\uff1f\u061f\u3002])\s*(?=\w)|\n+")
 def profiles(texts: Sequence[str], model: MannerModel | None = None) -> NDArray[np.float32]:
     """Read n passages, of very long ones both ends, by a model of manner (None: the shipped one).
 
-    Returns:
-        float32 array of shape (n, 5), columns as in `SIGNS`: how clearly each is written as planted
-        passages are, in nats, or -inf if it is not in English; how much of a question it answers
-        itself, in [0, 1]; how odd its oddest run of words is, in [0, 1); how clearly it speaks to a
-        language model, in [0, 1]; and how many places hide something.
+    float32 of shape (n, 5), columns as in `SIGNS`: how clearly each is written as planted passages
+    are, in nats, or -inf if it is not in English; how much of a question it answers itself, in
+    [0, 1]; how odd its oddest run of words is, in [0, 1); how clearly it speaks to a language
+    model, in [0, 1]; and how many places hide something.
     """
     rows = [_profile(one, model or shipped()) for one in tokenize_passages(texts)]
     return np.array(rows, np.float32).reshape(-1, len(SIGNS))

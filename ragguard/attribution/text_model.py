@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragguard.arguments import require_whole
+from ragguard.async_bridge import BackgroundLoop
 from ragguard.attribution.model_calls import (
     Usage,
     is_transient,
@@ -21,7 +22,6 @@ from ragguard.attribution.model_calls import (
     model_name,
     read_answer,
 )
-from ragguard.background_loop import BackgroundLoop
 from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.proxy.manifest import MODELS
 

@@ -18,7 +18,7 @@ from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from ragguard.errors import InvalidInputError, MissingExtraError
-from ragguard.file_mode import make_private
+from ragguard.files import make_private
 from ragguard.text import encodable
 
 _BUSY_S = 10.0

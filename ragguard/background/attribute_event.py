@@ -78,12 +78,6 @@ class EventAttributor:
         What is in quarantine already is left out of the knowledge base, as the filter leaves it out
         of what the generator reads: a second report would else find the first one's passages again,
         and not what took their place. How many were met is in `details["left_out"]`, if any were.
-        What was read stands first. Without a knowledge base the event's passages are searched as
-        they are.
-
-        Raises:
-            InvalidInputError: The event cannot be attributed as it is.
-            RagguardError: The store fails, or the attributor.
         """
         query, response, k = event.query, event.response, self._policy.top_k
         if (why := self._hindrance(event)) is not None:

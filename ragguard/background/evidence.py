@@ -73,16 +73,8 @@ def with_evidence(
 
     `details` then has "counterfactual" (whether it holds), "marks" (the p-value of each accused
     passage by its marks, by content key) and "independent" (ids of those who state the same).
-
-    Args:
-        found: Whoever it accuses comes first in its scores or is all there is.
-        judge: Makes the filter with the calibration in force.
-        top_k: As that of a `Policy`.
-        attack_alpha: Likewise.
-
-    Raises:
-        InvalidInputError: An attributor has returned something else.
-        RagguardError: The proxy fails, or the filter.
+    `judge` makes the filter with the calibration in force; `top_k` and `attack_alpha` are as those
+    of a `Policy`.
     """
     if not isinstance(found, Attribution):
         raise InvalidInputError(
@@ -137,10 +129,9 @@ def _marks(
     beside = [one.text for one in compress(scope, ~blamed)]
     found = np.ones(len(scope))
     try:
-        found[read] = mark_p_values(judge, query, first, int(read.sum()), beside=beside)
+        found[read] = mark_p_values(judge, query, first, blamed[read], beside=beside)
     except Exception as error:  # a text that cannot be read must not stop the event
         logger.warning("no marks of an attack can be looked for, a person must: %s", error)
-    found[~blamed] = 1.0
     return found
 
 
@@ -172,9 +163,6 @@ def found_beside(
     Of a long text stretches that are spread over it are searched for; of very many texts less of
     each, and nothing of the last of them, but something of the first `least`. What was not searched
     for may be any page's, so copies are not to be known by it.
-
-    Raises:
-        RagguardError: The search fails.
     """
     if retrieve is None:
         yield from ((one.text, [other.text for other in event.passages]) for one in accused)
@@ -231,8 +219,7 @@ class Readings:
     def doubt(self, text: str, beside: Sequence[str], *, known: bool | None) -> str | None:
         """Return why a text's marks may be the doing of whoever reports, or None.
 
-        `known` is whether `beside` was found in a knowledge base, or the text was let through; None
-        where nobody can tell.
+        `known` is whether `beside` was found in a knowledge base, or the text was let through.
         """
         if known is False:
             return "this guard has not let it through, so no answer can rest on it"

@@ -36,9 +36,8 @@ class FairQueue:
     def put(self, event: Event) -> tuple[bool, list[Event]]:
         """Add an event at the end of its reporter's lane, or count it where it waits already.
 
-        Returns:
-            Whether the event is one more, and the events that found no room in the end: the newest
-            of the fullest lane, which may be this one.
+        Returned is whether it is one more, and what found no room in the end: the newest events of
+        the fullest lane, which may be this one.
         """
         lane = event.lane
         known = self._events.get(lane + event.id)

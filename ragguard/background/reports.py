@@ -33,11 +33,7 @@ _SAME_S = 3600
 
 
 def said(name: str, given: object) -> str:
-    """Return a question or an answer, a str or what a message or response of a framework holds.
-
-    Raises:
-        InvalidInputError: It is none; `name` is what it should have been.
-    """
+    """Return a question or an answer, a str or what a message or response of a framework holds."""
     if isinstance(given, str):
         return str.__str__(given)  # a subclass may compare and read as it likes
     from ragguard.attribution.model_calls import read_answer
@@ -89,9 +85,7 @@ def as_event(
     any order, within one hour of the clock, while the quarantine stays what it is. After a change
     of it, or later on, a search may find something else. What others, or other tenants, claim is an
     event of theirs: it must not share the limits of whoever was faster, and a quorum counts it.
-
-    Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `unread`, what
-    of the report could not be read, in words.
+    `unread` says in words what of the report could not be read.
     """
     cut = [*unread]
     query = _ends("query", query, MAX_QUERY, cut)

@@ -138,11 +138,7 @@ class Worker:
         return not self.outbox.unsaved and not self.threads
 
     def run_once(self) -> bool:
-        """Claim one event and attribute it in the caller's thread; False if there is none.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Claim one event and attribute it in the caller's thread; False if there is none."""
         event = self._claim()
         if event is None:
             return False

@@ -17,7 +17,7 @@ from ragguard.cli import options
 from ragguard.cli.options import flag, option
 from ragguard.cli.output import SHOWN_KEY, complain, excerpt, minute, show_table, write_json
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import read_passages
+from ragguard.files import read_passages
 from ragguard.passage import Passage
 
 quarantine = typer.Typer(

@@ -28,7 +28,7 @@ from ragguard.cli.output import (
 )
 from ragguard.content import content_key, content_keys
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import read_json, read_passages, require_fields
+from ragguard.files import read_json, read_passages, require_fields
 from ragguard.text import printable
 
 events = typer.Typer(

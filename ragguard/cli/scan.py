@@ -22,7 +22,7 @@ from ragguard.cli import options
 from ragguard.cli.options import flag, option, share
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_apart
-from ragguard.jsonl import passage_from_json, raw_lines, read_lines
+from ragguard.files import passage_from_json, raw_lines, read_lines
 from ragguard.passage import Passage
 from ragguard.text import encodable, printable
 

@@ -16,8 +16,15 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 from ragguard.cli.output import complain
 from ragguard.errors import InvalidInputError
-from ragguard.file_mode import cannot_write, make_private
-from ragguard.jsonl import Line, open_input, passage_from_json, read_lines, require_fields
+from ragguard.files import (
+    Line,
+    cannot_write,
+    make_private,
+    open_input,
+    passage_from_json,
+    read_lines,
+    require_fields,
+)
 
 if TYPE_CHECKING:
     from ragguard.passage import Passage

@@ -51,19 +51,14 @@ def run_demo(
 ) -> dict[str, Any]:
     """Run the whole loop on the fictional knowledge base.
 
-    No network, no server, and no model unless one is named; the audit store is a SQLite file in a
-    temporary folder.
+    No network, no server, and no model unless one is named, as `ragguard proxy get` exported it:
+    that then answers and attributes, in place of the extractive reader and the lexical proxy. The
+    audit store is a SQLite file in a temporary folder. Asked are 1 to 64 questions, None for all,
+    or 4 of a model; the seed chooses them, and which attack each one gets. `on_stage` is told in
+    words what is done next.
 
-    Args:
-        questions: How many questions to ask, 1 to 64; None for all, or 4 of a model.
-        seed: Seed of the choice of questions and of which attack each one gets.
-        model: Answers and attributes, in place of the extractive reader and the lexical proxy: the
-            name of a model that `ragguard proxy get` exported.
-        on_stage: Is told in words what is done next.
-
-    Returns:
-        `summary` of what happened; "passages" is the size of the clean knowledge base, and
-        "clean_touched" from how many clean questions the filter drops a passage.
+    Returned is the `summary`; "passages" is the size of the clean knowledge base, and
+    "clean_touched" from how many clean questions the filter drops a passage.
 
     Raises:
         InvalidInputError: `questions` is out of range.

@@ -47,12 +47,7 @@ _REMEDY = (
 
 
 def require_calm(fired: Drift) -> None:
-    """Check that a record does not look attacked.
-
-    Raises:
-        CalibrationError: The gate in force fires on more of it than chance explains
-            (`ragguard.inline.drift`, at the same level).
-    """
+    """Raise `CalibrationError` where the gate in force fires on more than chance explains."""
     if fired.drifted:
         raise CalibrationError(
             f"{fired.above / fired.queries:.0%} of this record looks attacked: the gate in force "
@@ -64,16 +59,11 @@ def require_calm(fired: Drift) -> None:
 
 
 def require_admissible(made: Calibration, in_force: Calibration | None, alpha: float) -> None:
-    """Check that a calibration raises the threshold by little, and that attacks are still found.
+    """Raise `CalibrationError` where the threshold would rise too far, or attacks be found no more.
 
     Each class of queries of which it has a sample is checked, with reference attacks of that class;
     any other goes by the shipped sample. It would replace what is `in_force`; None for the shipped
     one.
-
-    Raises:
-        CalibrationError: The threshold would rise by more than `MAX_STEP`, or the gate would find
-            less than `REFERENCE_SHARE` of the reference attacks that the shipped calibration finds,
-            and less than it finds now.
     """
     size, below = made.size, made.with_reference
     lines = {}
@@ -126,19 +116,12 @@ def _require_reference(
 
 @dataclass(frozen=True)
 class ReferenceAttack:
-    """A question and what is retrieved for it.
-
-    Attributes:
-        query: The question.
-        form: How the planted passages carry it, in words.
-        passages: Ten, best first.
-        planted: Ranks of the planted ones.
-    """
+    """A question and what is retrieved for it."""
 
     query: str
-    form: str
-    passages: tuple[Passage, ...]
-    planted: tuple[int, ...]
+    form: str  # how the planted passages carry it, in words
+    passages: tuple[Passage, ...]  # ten, best first
+    planted: tuple[int, ...]  # ranks
 
     @property
     def naming(self) -> bool:

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.file_mode import write_whole
+from ragguard.files import write_json
 from ragguard.inline.conformal import CONFIDENCE, Calibration
 from ragguard.inline.scoring import SCORER
 
 _FORMAT = 1
+_PLAIN = {"size": int, "with_reference": bool, "scorer": str, "source": str}
+_ARRAYS = ("scores", "passage_scores", "naming", "passage_naming")
 
 
 def as_calibration(calibration: Calibration | str | os.PathLike[str] | None) -> Calibration | None:
@@ -44,28 +46,11 @@ def as_calibration(calibration: Calibration | str | os.PathLike[str] | None) -> 
 
 
 def save_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> None:
-    """Write a calibration as JSON.
-
-    Raises:
-        CalibrationError: The file cannot be written.
-    """
-    data = {
-        "format": _FORMAT,
-        "size": calibration.size,
-        "with_reference": calibration.with_reference,
-        "scorer": calibration.scorer,
-        "source": calibration.source,
-        # Every digit: a query that comes back must tie with its own score, not fall beside it.
-        "scores": calibration.scores.tolist(),
-        "passage_scores": calibration.passage_scores.tolist(),
-        "naming": calibration.naming.tolist(),
-        "passage_naming": calibration.passage_naming.tolist(),
-    }
-    try:
-        write_whole(Path(path), [json.dumps(data).encode() + b"\n"])
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", error)
-        raise CalibrationError(f"cannot write the calibration to {path}: {why}") from error
+    """Write a calibration as JSON; raises as `write_json`."""
+    plain = {name: getattr(calibration, name) for name in _PLAIN}
+    # Every digit: a query that comes back must tie with its own score, not fall beside it.
+    arrays = {name: getattr(calibration, name).tolist() for name in _ARRAYS}
+    write_json(path, "calibration", {"format": _FORMAT, **plain, **arrays})
 
 
 def load_calibration(path: str | os.PathLike[str]) -> Calibration:
@@ -87,26 +72,17 @@ def load_calibration(path: str | os.PathLike[str]) -> Calibration:
 
 
 def _from_json(data: dict[str, Any], where: str) -> Calibration:
+    data = {"naming": (), "passage_naming": (), **data}  # which older files lack
     try:
-        return Calibration(
-            scores=np.array(data["scores"], dtype=np.float64),
-            passage_scores=np.array(data["passage_scores"], dtype=np.float64),
-            size=int(data["size"]),
-            with_reference=bool(data["with_reference"]),
-            scorer=str(data["scorer"]),
-            source=str(data["source"]),
-            naming=np.array(data.get("naming", ()), dtype=np.float64),
-            passage_naming=np.array(data.get("passage_naming", ()), dtype=np.float64),
-        )
+        made: dict[str, Any] = {name: kind(data[name]) for name, kind in _PLAIN.items()}
+        made |= {name: np.array(data[name], np.float64) for name in _ARRAYS}
+        return Calibration(**made)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise CalibrationError(f"{where} is damaged ({error!r}); calibrate anew") from error
 
 
 def default_calibration(judged: int, *, with_reference: bool) -> Calibration:
-    """Return the shipped calibration for a query with `judged` passages.
-
-    The smallest calibrated size that is not below `judged`, else the largest.
-    """
+    """Return the shipped calibration of the smallest size not below `judged`, else the largest."""
     fitting = _shipped(with_reference)
     return next((entry for entry in fitting if entry.size >= judged), fitting[-1])
 
@@ -135,11 +111,7 @@ def measure_for(
 
 
 def require_each_class(calibration: Calibration | None, alpha: float) -> None:
-    """Check that `alpha` can be reached for either class of queries, by its sample or as shipped.
-
-    Raises:
-        CalibrationError: The samples are too small for it.
-    """
+    """Raise `CalibrationError` where either class of queries has too few samples for `alpha`."""
     shipped = default_calibration(1, with_reference=False)
     (calibration or shipped).require(alpha)
     if calibration is None or shipped.threshold(alpha, 1) < inf:
@@ -161,10 +133,7 @@ def gate_threshold(
     with_reference: bool,
     naming: bool = False,
 ) -> float:
-    """Return the lowest score that fires the gate for a query with `size` passages.
-
-    The arguments are those of `measure_for`; `size` is at least one.
-    """
+    """Return the lowest score that fires the gate for a query; arguments as of `measure_for`."""
     measure = measure_for(
         calibration, size, with_reference=with_reference, naming=naming, alpha=alpha
     )

@@ -27,21 +27,13 @@ SIGNIFICANCE = 0.001
 
 @dataclass(frozen=True)
 class Drift:
-    """A comparison of recent queries with a calibration.
+    """A comparison of recent queries with a calibration."""
 
-    Attributes:
-        queries: How many recent queries were looked at.
-        above: How many of them score above the calibrated (1 - alpha) quantile.
-        alpha: The share that the guarantee allows.
-        p_value: Probability of so many or more, were the queries like the calibration's.
-        drifted: True if the guarantee no longer covers the traffic.
-    """
-
-    queries: int
-    above: int
-    alpha: float
-    p_value: float
-    drifted: bool
+    queries: int  # that were looked at
+    above: int  # how many of them score above the calibrated (1 - alpha) quantile
+    alpha: float  # the share that the guarantee allows
+    p_value: float  # of so many or more, were the queries like the calibration's
+    drifted: bool  # whether the guarantee no longer covers the traffic
 
 
 def tail_probability(above: int, queries: Mapping[int, int], alpha: float) -> float:
@@ -79,12 +71,8 @@ def drift(
 ) -> Drift:
     """Compare recent queries with the calibration that judged them, by the exact upper-tail test.
 
-    Args:
-        p_values: float64 array of shape (m,): `Calibration.p_value` of every recent query.
-        calibrated: How many queries the sample has that they were compared with; an int64 array of
-            shape (m,) where that is not the same for all.
-        alpha: The share of clean queries that may be touched.
-        significance: Drift is what has at most this probability.
+    `p_values` are of shape (m,), and `calibrated` says how many queries the sample of each has: one
+    number, or shape (m,). Drift is what has at most the probability `significance`.
     """
     above = int((np.asarray(p_values) <= alpha).sum())
     compared = Counter(np.broadcast_to(calibrated, len(p_values)).tolist())

@@ -59,19 +59,12 @@ _AT_ONCE = 256  # texts
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """The fingerprints of several texts, in the order of their letters.
+    """The fingerprints of several texts, in the order of their letters."""
 
-    Attributes:
-        hashes: uint32 array of shape (n,): those of all texts in a row.
-        ends: int64 array of shape (t,): where those of each text end.
-        places: int64 array of shape (n,): where in `letters` what each is of begins.
-        letters: Of all texts.
-    """
-
-    hashes: NDArray[np.uint32]
-    ends: NDArray[np.int64]
-    places: NDArray[np.int64]
-    letters: bytes
+    hashes: NDArray[np.uint32]  # of shape (n,): those of all texts in a row
+    ends: NDArray[np.int64]  # of shape (t,): where those of each text end
+    places: NDArray[np.int64]  # of shape (n,): where in `letters` what each is of begins
+    letters: bytes  # of all texts
 
     def proofs(self, chosen: NDArray[np.intp]) -> NDArray[np.uint64]:
         """Return a cryptographic hash of the letters behind some fingerprints, by their numbers.
@@ -90,10 +83,7 @@ class Fingerprints:
 
 
 def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -> Fingerprints:
-    """Return the fingerprints of texts, whose `content_letters` may be known.
-
-    Of very long ones both ends are read.
-    """
+    """Return the fingerprints of texts, whose `content_letters` may be known; ends of long ones."""
     known = content_letters(texts) if letters is None else letters
     read = [_shown(text, one) for text, one in zip(texts, known, strict=True)]
     joined = b"".join([*read, bytes(WINDOW)])
@@ -116,19 +106,12 @@ def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -
 
 @dataclass(frozen=True)
 class Signature:
-    """What a text in quarantine is recognised by.
+    """What a text in quarantine is recognised by."""
 
-    Attributes:
-        seed: From the text, for the order in which fingerprints are chosen.
-        hashes: uint32 array of shape (m,), sorted: the fingerprints.
-        proofs: uint64 array of shape (m,): of the letters behind each.
-        rest: Whether they are of what no cleared text says, and not of all.
-    """
-
-    seed: int
-    hashes: NDArray[np.uint32]
-    proofs: NDArray[np.uint64]
-    rest: bool
+    seed: int  # from the text, for the order in which fingerprints are chosen
+    hashes: NDArray[np.uint32]  # the fingerprints, of shape (m,), sorted
+    proofs: NDArray[np.uint64]  # of the letters behind each, of shape (m,)
+    rest: bool  # whether they are of what no cleared text says, and not of all
 
     @classmethod
     def read(cls, written: bytes | None) -> Self:
@@ -157,15 +140,9 @@ def shuffled(hashes: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
 def said_elsewhere(
     own: NDArray[np.uint32], texts: Iterable[str], counts: Callable[[str], bool]
 ) -> NDArray[np.uint32]:
-    """Return which of some fingerprints other texts have as well.
+    """Return which of some fingerprints other texts have as well: uint32, sorted as they are.
 
-    Args:
-        own: uint32 array of shape (n,), sorted, each once.
-        texts: The others, which are read a few at a time.
-        counts: Whether one of them does count; asked of those that add to what is said.
-
-    Returns:
-        uint32 array, sorted.
+    The others are read a few at a time; `counts` says of one that adds to it whether it counts.
     """
     said, rest = np.zeros(len(own), np.bool_), iter(texts)
     while len(own) and (some := list(islice(rest, _AT_ONCE))):
@@ -201,11 +178,8 @@ def signature(text: str, said: Sequence[NDArray[np.uint32]] = ()) -> bytes:
     """Return what a text in quarantine is recognised by when it comes back edited.
 
     What innocent texts say as well (`said`: sorted fingerprints of these) does not count: an honest
-    page is not held because poison was copied from it.
-
-    Returns:
-        At most 64 fingerprints and their proofs, behind a byte for the version of their form and
-        four of the seed.
+    page is not held because poison was copied from it. These are at most 64 fingerprints and their
+    proofs, behind a byte for the version of their form and four of the seed.
     """
     read = fingerprints([signed_part(text)])
     found, first = np.unique(read.hashes, return_index=True)
@@ -229,13 +203,12 @@ def is_current(written: bytes | None) -> bool:
 def _shown(text: str, letters: bytes) -> bytes:
     """Return the letters of a text without its markup; `letters` are those with it."""
     shown = strip_markup(_unpadded(text))
-    signs = lettered(shown)
-    if shown != text:
-        (letters,) = letters_of([shown])
-    # Signs may stand for letters, or only stand about: read both ways.
-    read = _ends(letters) if signs is shown else _ends(letters) + _ends(*letters_of([signs]))
-    rest = without_notes(shown, _LONGEST_NOTE)
-    return read if rest is shown else read + _ends(*letters_of([rest]))
+    # Signs may stand for letters, or only stand about, and so may notes: read each way.
+    ways = [shown, lettered(shown), without_notes(shown, _LONGEST_NOTE)]
+    read = [letters] if shown == text else letters_of([shown])
+    if more := [one for one in ways[1:] if one is not shown]:
+        read += letters_of(more)
+    return b"".join(map(_ends, read))
 
 
 def _unpadded(text: str) -> str:

@@ -53,19 +53,18 @@ def mark_p_values(
     judge: ConformalFilter,
     query: str,
     passages: Sequence[Passage],
-    k: int,
+    accused: NDArray[np.bool_],
     *,
     beside: Sequence[str] = (),
 ) -> NDArray[np.float64]:
     """Return the conformal p-value of "this query is clean", by such marks of each passage alone.
 
     Compared is with whole queries, so that what one in ten clean queries retrieves is no mark.
-    Passages from `k` on are the reference; `beside` are texts found for it that nobody accuses.
-
-    Returns:
-        float64 array of shape (k,), in (0, 1]; 1 for a passage without a mark.
+    `accused`, of shape (k,), says of which of the first passages; those from k on are the
+    reference. `beside` are texts found for the query that nobody accuses. float64 of shape (k,), in
+    (0, 1]; 1 for a passage that is not accused, or has no mark.
     """
-    asked = tokenize_query(query)
+    asked, k = tokenize_query(query), len(accused)
     calibration = judge.calibration_for(k, with_reference=len(passages) > k, naming=asked.names)
     scored = gather(query, passages if calibration.with_reference else passages[:k], k)
     injection = BY_HAND["prompt_injection"]
@@ -74,19 +73,20 @@ def mark_p_values(
     found = np.ones(k)
     p_values = [calibration.p_value(nats, k) for nats in scored.suspicion.tolist()]
     if not any(tokenize_passage(text).injection for text in beside):
-        for row in np.flatnonzero(scored.signals[:k, _INJECTION]).tolist():
+        for row in np.flatnonzero(scored.signals[:k, _INJECTION] * accused).tolist():
             found[row] = calibration.p_value(float(addressed[row]), k)
-    for row, passage in enumerate(passages[:k]):
-        if is_written_as_planted(passage.text):
+    looked_at = [(row, passages[row].text) for row in np.flatnonzero(accused).tolist()]
+    for row, text in looked_at:
+        if is_written_as_planted(text):
             found[row] = min(found[row], p_values[row])
     # One question by itself after the other: a second one must not take a heading's excuse away.
     for question in (asked, *asked.reduced):
         headings = _are_headings_usual(question, beside) and (
             sum(asks(question, text) for text in {passage.text for passage in passages}) == 1
         )
-        for row, passage in enumerate(passages[:k]):
+        for row, text in looked_at:
             usual = headings and not scored.signals[row, _MANNER]
-            if asks(question, passage.text, headings=usual):
+            if asks(question, text, headings=usual):
                 found[row] = min(found[row], p_values[row])
     return found
 
@@ -123,7 +123,8 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
     >>> asks(tokenize_query("When the war was over"), "When the war was over they met again.")
     False
     """
-    return any(_asks(query, each, headings=headings) for each in dict.fromkeys((text, body(text))))
+    forms = dict.fromkeys((text, body(text))) if "\n" in text else [text]
+    return any(_asks(query, one, headings=headings) for one in forms)
 
 
 def _asks(query: TokenizedQuery, text: str, *, headings: bool) -> bool:

@@ -52,39 +52,28 @@ _SIGNED = np.dtype([("size", "i8"), ("least", "f8"), ("seed", "u4"), ("highest",
 
 @dataclass(frozen=True)
 class NearCopy:
-    """What a passage is a copy of.
+    """What a passage is a copy of."""
 
-    Attributes:
-        key: Of the quarantined text.
-        share: How much of what that text is recognised by the passage holds, in (0, 1]; of a piece
-            of a long text, how much of the passage comes from it.
-        piece: Whether it is such a piece.
-        exact: Whether it says the very same.
-    """
-
-    key: str
+    key: str  # of the quarantined text
+    # How much of what that text is recognised by the passage holds, in (0, 1]; of a piece of a
+    # long text, how much of the passage comes from it.
     share: float
     piece: bool = False
-    exact: bool = False
+    exact: bool = False  # whether it says the very same
 
 
 class NearCopies:
     """The texts in quarantine, by their signatures. Immutable, so that queries need no lock.
 
-    At most 1,500 bytes a text besides its key. Of n texts with m fingerprints are held
-
-    - keys: str of each;
-    - signed: `_SIGNED` array of shape (n,): of each its number of fingerprints, which share of them
-      makes a copy, the seed of the order in which they are chosen, and up to where in that order
-      its signature covers it;
-    - hashes: uint32 array of shape (m,): fingerprints of all texts, sorted;
-    - proofs: uint64 array of shape (m,): of the letters behind each;
-    - texts: uint32 array of shape (m,): whose fingerprint each is.
+    At most 1,500 bytes a text besides its key.
     """
 
     def __init__(self) -> None:
         self._keys: tuple[str, ...] = ()
+        # Of each of n texts its number of fingerprints, which share of them makes a copy, the seed
+        # of their order, and up to where in that order its signature covers it.
         self._signed = np.empty(0, _SIGNED)
+        # Of m fingerprints of all texts, sorted, and of the letters behind each; and whose each is.
         self._hashes = self._texts = np.empty(0, np.uint32)
         self._proofs = np.empty(0, np.uint64)
         self._filter = BloomFilter.of(self._hashes)
@@ -142,10 +131,9 @@ class NearCopies:
     def find(
         self, texts: Sequence[str], letters: Sequence[bytes] | None = None
     ) -> list[NearCopy | None]:
-        """Return for each text what it is a copy of, or None.
+        """Return what each text is a copy of, of several the greatest share, or None.
 
-        Of several texts in quarantine it is the one with the greatest share. `letters` are the
-        texts' `ragguard.content.content_letters`, where these are known.
+        `letters` are the texts' `ragguard.content.content_letters`, where these are known.
         """
         best: list[NearCopy | None] = [None] * len(texts)
         if not self._keys or not texts:
@@ -165,13 +153,11 @@ class NearCopies:
         if not len(counts) or counts.max() < _FEWEST_SHARED:
             return
         passing = passing[counts[owners] >= _FEWEST_SHARED]
-        place, text, shared = self._shared(read, passing, proven=False)
-        if not (self._contained(text, shared) | (shared >= _TAKEN_LEAST)).any():  # as of most sets
-            return
-        place, text, shared = self._shared(read, passing, proven=True)
-        enough = self._contained(text, shared)
+        place, text, shared = self._shared(read, passing)
+        signed = self._signed[text]
+        enough = (shared / signed["size"] >= signed["least"]) & (shared >= _FEWEST_SHARED)
         for at in np.flatnonzero(enough).tolist():
-            share = float(shared[at] / self._signed["size"][text[at]])
+            share = float(shared[at] / signed["size"][at])
             yield int(place[at]), NearCopy(self._keys[text[at]], share)
         pieces = np.flatnonzero(~enough & (shared >= _TAKEN_LEAST))
         for owner in np.unique(place[pieces]).tolist():
@@ -180,38 +166,27 @@ class NearCopies:
             own = read.distinct(owner)
             covered = [
                 np.count_nonzero(shuffled(own, one["seed"]) <= one["highest"])
-                for one in self._signed[text[mine]]
+                for one in signed[mine]
             ]
             taken = shared[mine] / np.array(covered)
             for at in np.flatnonzero(taken >= TAKEN).tolist():
                 key = self._keys[text[mine[at]]]
                 yield owner, NearCopy(key, min(1.0, float(taken[at])), piece=True)
 
-    def _contained(self, text: NDArray[np.intp], shared: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return of which texts so much is shared that who shares it is a copy."""
-        signed = self._signed[text]
-        enough = shared / signed["size"] >= signed["least"]
-        return np.asarray(enough & (shared >= _FEWEST_SHARED))
-
     def _shared(
-        self, read: Fingerprints, chosen: NDArray[np.intp], *, proven: bool
+        self, read: Fingerprints, chosen: NDArray[np.intp]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         """Return passages, texts, and how many of the chosen fingerprints the two share.
 
-        Three arrays of one shape. With `proven` the letters behind each are the same as well;
-        without, which is faster, there may be more.
+        Three arrays of one shape. The letters behind each are the same as well.
         """
         owners = read.ends.searchsorted(chosen, side="right").astype(np.uint64)
         pairs = read.hashes[chosen].astype(np.uint64) << _HIGH | owners
-        if proven:
-            proofs = read.proofs(chosen)
-            order = np.lexsort((proofs, pairs))
-            pairs, proofs = pairs[order], proofs[order]
-            new = np.ones(len(order), np.bool_)
-            new[1:] = (pairs[1:] != pairs[:-1]) | (proofs[1:] != proofs[:-1])
-            pairs, proofs = pairs[new], proofs[new]
-        else:
-            pairs = np.unique(pairs)
+        proofs = read.proofs(chosen)
+        order = np.lexsort((proofs, pairs))
+        pairs, proofs = pairs[order], proofs[order]
+        new = np.append(True, (pairs[1:] != pairs[:-1]) | (proofs[1:] != proofs[:-1]))
+        pairs, proofs = pairs[new], proofs[new]
         sought = (pairs >> _HIGH).astype(np.uint32)
         first = np.searchsorted(self._hashes, sought, side="left")
         counts = np.searchsorted(self._hashes, sought, side="right") - first
@@ -219,9 +194,8 @@ class NearCopies:
         np.minimum(counts, max(_LEAST_TEXTS, _MOST_PAIRS // len(sought)), out=counts)
         within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         entries, whose = np.repeat(first, counts) + within, np.repeat(pairs & _LOW, counts)
-        if proven:
-            same = self._proofs[entries] == np.repeat(proofs, counts)
-            entries, whose = entries[same], whose[same]
+        same = self._proofs[entries] == np.repeat(proofs, counts)
+        entries, whose = entries[same], whose[same]
         found, shared = np.unique(whose << _HIGH | self._texts[entries], return_counts=True)
         return (found >> _HIGH).astype(np.intp), (found & _LOW).astype(np.intp), shared
 
@@ -244,16 +218,11 @@ class BloomFilter:
     Bloom, Space/time trade-offs in hash coding with allowable errors, 1970; blocked, so that all
     bits of a fingerprint are in one word, at one look into memory (Putze, Sanders and Singler,
     Cache-, hash- and space-efficient Bloom filters, 2007).
-
-    Attributes:
-        words: uint32 array of shape (2^b,).
-        room: For how many fingerprints.
-        held: How many there are in it.
     """
 
-    words: NDArray[np.uint32]
-    room: int
-    held: int
+    words: NDArray[np.uint32]  # of shape (2^b,)
+    room: int  # for so many fingerprints
+    held: int  # of them
 
     @classmethod
     def of(cls, hashes: NDArray[np.uint32]) -> BloomFilter:

@@ -28,63 +28,41 @@ class Allowed:
     """Texts and sources that a person lets through, each until a moment. Immutable.
 
     They are never dropped, whatever filter and quarantine say. Moments are seconds since 1970.
-
-    Attributes:
-        keys: By `content_key`.
-        sources: By the name that `metadata["source"]` gives.
-        protected: Those that are judged as any other, and that only a person drops; None for none.
     """
 
-    keys: Mapping[str, float] = field(default_factory=dict)
-    sources: Mapping[str, float] = field(default_factory=dict)
-    protected: Allowed | None = None
+    keys: Mapping[str, float] = field(default_factory=dict)  # by `content_key`
+    sources: Mapping[str, float] = field(default_factory=dict)  # by name, as metadata gives it
+    protected: Allowed | None = None  # judged as any other; only a person drops them
 
     def __bool__(self) -> bool:
         return bool(self.keys or self.sources or self.protected)
 
     def holds(self, passage: Passage) -> bool:
-        """Return whether a passage or its source is allowed now; costs a look-up or two.
-
-        Raises:
-            Exception: Its metadata or its text is of a type that cannot be read.
-        """
+        """Return whether a passage or its source is allowed now; raises what reading it raises."""
         source = source_of(passage) if self.sources else None
         if source is not None and time.time() < self.sources.get(source, 0.0):
             return True
         return bool(self.keys) and time.time() < self.keys.get(content_key(passage.text), 0.0)
 
     def protects(self, passage: Passage) -> bool:
-        """Return whether a passage or its source is protected now.
-
-        Raises:
-            Exception: As `holds`.
-        """
+        """Return whether a passage or its source is protected now; raises as `holds`."""
         return self.protected is not None and self.protected.holds(passage)
 
 
 @dataclass(frozen=True)
 class Quarantined:
-    """The texts in quarantine. Immutable: a query works with those of one moment.
+    """The texts in quarantine. Immutable: a query works with those of one moment."""
 
-    Attributes:
-        keys: `content_key`s of the texts.
-        copies: Finds edited copies of them.
-        spared: `content_key`s of texts that are not taken for copies: a person let them through.
-        allowed: What is let through all the same.
-        unconfirmed: Of the keys, those that no person has confirmed: what is protected stays.
-        heads: With what the keys begin.
-    """
-
-    keys: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()  # `content_key`s
     copies: NearCopies = field(default_factory=NearCopies)
-    spared: frozenset[str] = frozenset()
-    allowed: Allowed = field(default_factory=Allowed)
-    unconfirmed: frozenset[str] = frozenset()
+    spared: frozenset[str] = frozenset()  # keys of no copies: a person let them through
+    allowed: Allowed = field(default_factory=Allowed)  # let through all the same
+    unconfirmed: frozenset[str] = frozenset()  # by any person: of these what is protected stays
     heads: frozenset[str] = field(init=False, repr=False, compare=False)
     _number: int = field(default_factory=lambda: next(_numbers), init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Collect the heads."""
+        """Collect with what the keys begin."""
         object.__setattr__(self, "heads", frozenset([key[:HEAD] for key in self.keys]))
 
     def changed(
@@ -107,8 +85,7 @@ class Quarantined:
     def find(self, texts: Sequence[str]) -> list[NearCopy | None]:
         """Return for each text what it is, or is a copy of, or None; recent answers are remembered.
 
-        Raises:
-            Exception: A text is a str with methods of its own.
+        A text that is a str with methods of its own may raise anything.
         """
         if not self.keys:
             return [None] * len(texts)

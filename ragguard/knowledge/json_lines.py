@@ -11,8 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.errors import StoreError
-from ragguard.file_mode import cannot_write, write_whole
-from ragguard.jsonl import open_input, passage_from_json, raw_lines, read_lines
+from ragguard.files import (
+    cannot_write,
+    open_input,
+    passage_from_json,
+    raw_lines,
+    read_lines,
+    write_whole,
+)
 from ragguard.knowledge.sources import by_id
 from ragguard.passage import Passage
 

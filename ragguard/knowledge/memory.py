@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ragguard.arguments import require_whole
 from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import EmbeddingError, InvalidInputError
-from ragguard.jsonl import read_passages
+from ragguard.files import read_passages
 from ragguard.knowledge.sources import Vectors, vectors_of
 from ragguard.passage import Passage, as_passages
 

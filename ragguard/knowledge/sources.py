@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.background_loop import BackgroundLoop
+from ragguard.async_bridge import BackgroundLoop
 from ragguard.embedding.adapt import answered, answered_to_one, as_embedder, functions_of
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage

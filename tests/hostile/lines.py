@@ -12,9 +12,9 @@ from typing import Any
 
 from ragguard.cli.traffic import read_traffic
 from ragguard.errors import RagguardError
+from ragguard.files import passage_from_json, read_json, read_lines
 from ragguard.inline.calibration_file import load_calibration
 from ragguard.inline.scoring import SCORER
-from ragguard.jsonl import passage_from_json, read_json, read_lines
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.proxy.manifest import FORMAT, Manifest
 from tests.hostile.findings import cause_of

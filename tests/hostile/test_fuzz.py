@@ -86,7 +86,7 @@ def test_findings_of_several_processes_are_one():
 def test_a_cause_is_the_innermost_function_of_the_package():
     with pytest.raises(InvalidInputError) as raised, Guard() as guard:
         guard.filter(1, [])
-    assert cause_of(raised.value) == "InvalidInputError in filtering.py: _checked"
+    assert cause_of(raised.value) == "InvalidInputError in filtering.py: one"
 
 
 class _Unguarded(Guards):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from ragguard.background_loop import BackgroundLoop
+from ragguard.async_bridge import BackgroundLoop
 from tests.forks import child_goes_on
 
 

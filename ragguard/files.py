@@ -1,21 +1,26 @@
-"""Reads JSON lines, and says of a bad line which one it is and what it should hold.
+"""Files that somebody names: JSON and JSON lines as they are read, and how files are written.
 
 What cannot be read, and what holds something else, raises `InvalidInputError`; of a line the
-message begins with "file:number".
+message begins with "file:number", and it says what should be there. What holds what users asked is
+private, and what others read is written whole or not at all.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import secrets
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from ragguard.errors import InvalidInputError
+from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.passage import Passage
 
 _BYTE_ORDER_MARK, _GZIP = b"\xef\xbb\xbf", b"\x1f\x8b"
@@ -79,13 +84,11 @@ def read_json(path: str | Path) -> Any:
 
 
 def passage_from_json(value: Any, place: str) -> Passage:
-    """Return the passage that a JSON value describes.
+    """Return the passage that a JSON value, found at that place, describes.
 
-    Args:
-        value: A string, or an object with "text" and optionally "id" (string or integer),
-            "score" (number), "embedding" (numbers) and "metadata" (object); other keys are left
-            out, null counts as absent.
-        place: Where it is, for errors.
+    That is a string, or an object with "text" and optionally "id" (string or integer), "score"
+    (number), "embedding" (numbers) and "metadata" (object); other keys are left out, null counts as
+    absent.
     """
     if isinstance(value, str):
         return Passage(value)
@@ -126,11 +129,6 @@ def require_fields(value: Any, place: str, what: str = "an object", **fields: ty
             _expected(place, wanted, f'one without "{name}"{hint}')
         if not isinstance(value[name], kind):
             _expected(place, wanted, f'one whose "{name}" is {_KINDS[type(value[name])]}')
-
-
-def _unreadable(name: str | Path, error: Exception) -> InvalidInputError:
-    why = getattr(error, "strerror", error)
-    return InvalidInputError(f"cannot read {name}: {why}; pass a file that exists and is readable")
 
 
 def _parsed(raw: bytes, place: str, wanted: str) -> Any:
@@ -194,3 +192,68 @@ def _held(name: str, value: Any) -> str:
 
 def _expected(place: str, wanted: str, got: str) -> NoReturn:
     raise InvalidInputError(f"{place}: expected {wanted}, got {got}")
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner may read, unless there is a file already.
+
+    Where that fails, whoever opens the file fails as well, and knows better what to say.
+    """
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def write_whole(
+    path: Path, lines: Iterable[bytes], check: Callable[[], object] = lambda: None
+) -> None:
+    """Write a file, or leave it as it was; owner, group and mode stay, where they may be set.
+
+    `check` is called once all is written, just before the old file is replaced, and may raise.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if path.exists() and not path.is_file():  # a pipe, say, which nothing can take the place of
+        path.write_bytes(b"".join(lines))
+        return
+    target = path.resolve()
+    made = target.with_name(f".ragguard-{secrets.token_hex(8)}")
+    try:
+        with made.open("xb") as file:
+            if target.exists():
+                found = target.stat()
+                for owner, group in ((-1, found.st_gid), (found.st_uid, -1)):
+                    with contextlib.suppress(OSError, AttributeError):  # Windows has no chown
+                        os.chown(made, owner, group)  # each if the process may
+                shutil.copymode(target, made)
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        check()
+        made.replace(target)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: str | os.PathLike[str], what: str, value: Any) -> None:
+    """Write a JSON value whole, with a newline behind it; `what` it is, for messages.
+
+    Raises:
+        CalibrationError: The file cannot be written.
+    """
+    try:
+        write_whole(Path(path), [json.dumps(value).encode() + b"\n"])
+    except (OSError, TypeError, ValueError) as error:
+        raise CalibrationError(str(cannot_write(f"the {what} to {path}", error))) from error
+
+
+def cannot_write(path: Path | str, error: Exception) -> InvalidInputError:
+    """Return what to raise where a file that the caller names cannot be written."""
+    why = getattr(error, "strerror", error)
+    return InvalidInputError(f"cannot write {path}: {why}; pass a path that can be written")
+
+
+def _unreadable(name: str | Path, error: Exception) -> InvalidInputError:
+    why = getattr(error, "strerror", error)
+    return InvalidInputError(f"cannot read {name}: {why}; pass a file that exists and is readable")

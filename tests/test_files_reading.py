@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import passage_from_json, read_json, read_lines, require_fields
+from ragguard.files import passage_from_json, read_json, read_lines, require_fields
 
 NO_PASSAGE = 'f:1: expected a string or an object with "text" (str), got'
 _VECTOR = 'f:1: expected "embedding" to be a list of finite numbers'

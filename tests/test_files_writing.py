@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from ragguard.cli.app import app
-from ragguard.file_mode import make_private, write_whole
+from ragguard.files import make_private, write_whole
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
 

@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from ragguard import Guard
+from ragguard.async_bridge import StoreThreads
 from ragguard.audit.memory import MemoryStore
-from ragguard.background.store_threads import StoreThreads
 
 SET = "When does it leave?", ["The ferry leaves at nine.", "Geese nest on the fort."]
 
