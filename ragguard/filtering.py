@@ -134,7 +134,7 @@ class Filtering:
             if k is not None and not decision.attacked:
                 # What would move up in their place was not judged.
                 k = max(0, k - len(decision.undecided))
-            decision = decision.with_the_undecided_held()
+            decision = decision.with_undecided_dropped()
         kept, dropped, drops = given, [], self.mode == "filter"
         marked = decision.marked(k, drops=drops)
         if drops and any(decision.flagged):
@@ -143,7 +143,7 @@ class Filtering:
             dropped = [passage for passage, drop in judged if drop]
         if raised is not None:
             kept, marked = [], []  # the caller gets none
-        attacked = decision.attacked or decision.held
+        attacked = decision.attacked or decision.in_quarantine
         told = attacked or bool(marked) or error is not None or any(decision.flagged)
         verdict = Verdict(
             kept=kept[:k],

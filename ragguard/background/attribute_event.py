@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
@@ -112,55 +112,10 @@ class EventAttributor:
             note_quietly(self.store, self._policy.change)
         if self._policy.name == "observe":
             return []
-        # Not above: a guard that only filters searches no knowledge base.
-        from ragguard.background.evidence import Readings, found_beside
-
-        accused, readings = attribution.accused, Readings(event, self._seen)
-        blamed: dict[str, Passage] = {}
-        for key, passage in zip(readings.keys([one.text for one in accused]), accused, strict=True):
-            blamed.setdefault(key, passage)
-        if not blamed:
+        entries = [*self._entries(event, attribution)]
+        if not entries:
             return []
-        entries = []
         store = self.store.of_tenant(event.tenant or None)
-        spared = as_allowed(one for one in store.allowances() if one.holds)
-        trust = self.trust or Trust()
-        found = found_beside(self.retrieve, event, [*blamed.values()], least=self._policy.top_k)
-        # What shows no mark is accused for what it states, and may be an honest page of which one
-        # with marks holds a part.
-        p_values, alpha = attribution.details.get("marks", {}), self._policy.attack_alpha
-        marked = {key: one for key, one in blamed.items() if p_values.get(key, 1.0) <= alpha}
-        said = readings.said_lately(blamed)
-        of_marked = said if len(marked) == len(blamed) else readings.said_lately(marked)
-        cleared = readings.cleared(attribution.cleared)
-        each = enumerate(zip(blamed.items(), found, strict=True))
-        for place, ((key, passage), (words, beside)) in each:
-            lacks = self._lacks(attribution, place, marked=key in marked)
-            shown = self.retrieve is not None or self._seen.has_passed(passage.text, event.tenant)
-            if lacks is None:
-                lacks = readings.doubt(passage.text, beside, known=shown)
-            if lacks is None and (
-                spared.holds(passage)
-                or spared.protects(passage)
-                or trust.class_of(passage) == "protected"
-            ):
-                lacks = "it, or its source, is allowed or protected"
-            # Whoever reports may have put words around an honest page.
-            signed = words if shown or lacks is not None else ""
-            of, others = (marked, of_marked) if key in marked else (blamed, said)
-            held = readings.held_parts(passage.text, beside, of.keys())
-            entries.append(
-                QuarantineEntry(
-                    key=key,
-                    passage_id=passage.id,
-                    text=passage.text,
-                    reason=attribution.reason + (f"; proposed only: {lacks}" if lacks else ""),
-                    event_id=event.id,
-                    status="quarantined" if lacks is None else "proposed",
-                    reporters=(event.reporter,),
-                    signature=signature(signed, [*cleared, *held, *others]),
-                )
-            )
         if _is_undone(store, event):
             return []
         done = store.accuse(entries, self._policy)
@@ -173,6 +128,56 @@ class EventAttributor:
             return []
         self._tell(event, done)
         return done
+
+    def _entries(self, event: Event, attribution: Attribution) -> Iterator[QuarantineEntry]:
+        """Yield what of an attribution goes into quarantine, and what is only proposed."""
+        # Not above: a guard that only filters searches no knowledge base.
+        from ragguard.background.evidence import OtherTexts, found_beside
+
+        texts = OtherTexts(event, self._seen)
+        keys = texts.keys([one.text for one in attribution.accused])
+        accused: dict[str, Passage] = {}
+        for key, passage in zip(keys, attribution.accused, strict=True):
+            accused.setdefault(key, passage)
+        if not accused:
+            return
+        # What shows no mark is accused for what it states, and may be an honest page of which one
+        # with marks holds a part.
+        p_values, alpha = attribution.details.get("marks", {}), self._policy.attack_alpha
+        marked = {key: one for key, one in accused.items() if p_values.get(key, 1.0) <= alpha}
+        said = texts.said_lately(accused)
+        said_of_marked = said if len(marked) == len(accused) else texts.said_lately(marked)
+        cleared = texts.cleared(attribution.cleared)
+        allowances = self.store.of_tenant(event.tenant or None).allowances()
+        spared = as_allowed(one for one in allowances if one.holds)
+        trust = self.trust or Trust()
+        found = found_beside(self.retrieve, event, [*accused.values()], least=self._policy.top_k)
+        each = enumerate(zip(accused.items(), found, strict=True))
+        for place, ((key, passage), (words, beside)) in each:
+            shown = self.retrieve is not None or self._seen.has_passed(passage.text, event.tenant)
+            lacks = self._lacks(attribution, place, marked=key in marked)
+            if lacks is None:
+                lacks = texts.doubt(passage.text, beside, known=shown)
+            if lacks is None and (
+                spared.holds(passage)
+                or spared.protects(passage)
+                or trust.class_of(passage) == "protected"
+            ):
+                lacks = "it, or its source, is allowed or protected"
+            # Whoever reports may have put words around an honest page.
+            signed = words if shown or lacks is not None else ""
+            alike, others = (marked, said_of_marked) if key in marked else (accused, said)
+            contained = texts.contained_parts(passage.text, beside, alike.keys())
+            yield QuarantineEntry(
+                key=key,
+                passage_id=passage.id,
+                text=passage.text,
+                reason=attribution.reason + (f"; proposed only: {lacks}" if lacks else ""),
+                event_id=event.id,
+                status="quarantined" if lacks is None else "proposed",
+                reporters=(event.reporter,),
+                signature=signature(signed, [*cleared, *contained, *others]),
+            )
 
     def _hindrance(self, event: Event) -> str | None:
         """Return why an event is not attributed at all, or None."""

@@ -198,23 +198,23 @@ def _stretches(text: str) -> list[str]:
     read = signed_part(text)
     parts = [read[at : at + _STRETCH] for at in range(0, len(read), _STRETCH)]
     parts = [part for part in parts if part.strip()]
-    marks, kept, said = fingerprints(parts), [], set[int]()
+    prints, kept, said = fingerprints(parts), [], set[int]()
     for place, part in enumerate(parts):
-        own = {*marks.distinct(place).tolist()}
+        own = {*prints.distinct(place).tolist()}
         if not said or len(own - said) > _NEW * len(own):
             kept.append(part)
             said |= own
     return kept
 
 
-class Readings:
+class OtherTexts:
     """What other texts say of an event's, each read once: long ones are remembered nowhere else."""
 
     def __init__(self, event: Event, seen: RecentPassages) -> None:
         self._event, self._seen = event, seen
         self._shows_one = partial(shows_one, event.query)
         self.keys = _remembered(content_keys)
-        self._marks = _remembered(lambda texts: [marks for _, marks in readings(texts)])
+        self._fingerprints = _remembered(lambda texts: [its for _, its in readings(texts)])
 
     def doubt(self, text: str, beside: Sequence[str], *, known: bool | None) -> str | None:
         """Return why a text's marks may be the doing of whoever reports, or None.
@@ -234,9 +234,9 @@ class Readings:
 
     def cleared(self, texts: Sequence[str]) -> list[NDArray[np.uint32]]:
         """Return what texts say that were looked at and cleared, as one; nothing without any."""
-        return [np.unique(np.concatenate(self._marks(texts)))] if texts else []
+        return [np.unique(np.concatenate(self._fingerprints(texts)))] if texts else []
 
-    def held_parts(
+    def contained_parts(
         self, text: str, pages: Sequence[str], accused: Collection[str]
     ) -> Iterator[NDArray[np.uint32]]:
         """Yield what those pages say of which a text may hold parts.
@@ -246,8 +246,8 @@ class Readings:
         """
         keys = zip(pages, self.keys(pages), strict=True)
         others = [other for other, key in keys if key not in accused]
-        own, *marks = self._marks([text, *others])
-        for other, its in zip(others, marks, strict=True):
+        own, *theirs = self._fingerprints([text, *others])
+        for other, its in zip(others, theirs, strict=True):
             shared = also_in(own, its)
             if shared.any() and (shared.mean() < TAKEN or not self._shows_one(other)):
                 yield its
@@ -262,7 +262,7 @@ class Readings:
         if not accused:
             return []
         said = said_elsewhere(
-            np.unique(np.concatenate(self._marks([one.text for one in accused.values()]))),
+            np.unique(np.concatenate(self._fingerprints([one.text for one in accused.values()]))),
             self._seen.texts(self._event.tenant),
             lambda text: self.keys([text])[0] not in accused and not self._shows_one(text),
         )

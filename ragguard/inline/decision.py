@@ -58,7 +58,7 @@ class Decision:
         undecided: The places of passages that are not flagged and were not judged, or not read
             whole: what becomes of them is up to `on_error`.
         failure: What kept passages from being judged, or None.
-        held: True if a passage is in quarantine.
+        in_quarantine: True if a passage is in quarantine.
         note: What could not be read, or None.
     """
 
@@ -70,7 +70,7 @@ class Decision:
     unusual: Set[int] = frozenset()
     undecided: Collection[int] = ()
     failure: Exception | None = None
-    held: bool = False
+    in_quarantine: bool = False
     note: str | None = None
 
     @property
@@ -89,7 +89,7 @@ class Decision:
         kept = [place for place, flag in flags if not (flag and drops)][:k]
         return [place for place in kept if place in self.unusual]
 
-    def with_the_undecided_held(self) -> Decision:
+    def with_undecided_dropped(self) -> Decision:
         """Return the decision that flags what is undecided as well."""
         flagged = list(self.flagged)
         for place in self.undecided:

@@ -64,7 +64,7 @@ class Screened:
                 *[place for place, one in self.aside.items() if one.flagged],
             },
             undecided=[free[place] for place in decision.undecided],
-            held="quarantine" in signals,
+            in_quarantine="quarantine" in signals,
             note=f"{unreadable} of {len(places)} passages cannot be read and are held back"
             if unreadable
             else decision.note,
@@ -137,7 +137,7 @@ def undecided(
         unusual={place for place, one in aside.items() if one.flagged},
         undecided=[place for place in range(len(passages)) if place not in aside],
         failure=failure,
-        held=any(one.signal == "quarantine" for one in evidence),
+        in_quarantine=any(one.signal == "quarantine" for one in evidence),
     )
     return _sparing(protected - aside.keys(), decision)
 

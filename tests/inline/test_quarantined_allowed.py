@@ -55,7 +55,7 @@ def test_an_allowed_text_is_not_dropped_and_the_evidence_says_so():
 def test_it_wins_over_quarantine_and_covers_nobody_else():
     decision = judged([POISON, OTHER, *QUIET], allowing(POISON), held=[POISON, QUIET[0]])
     assert decision.flagged == [False, True, True, False, False]
-    assert decision.held
+    assert decision.in_quarantine
 
 
 def test_a_source_is_allowed_by_its_name():
