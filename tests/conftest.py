@@ -3,8 +3,10 @@
 import inspect
 import logging
 import os
+import re
 import uuid
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ragguard.audit import AuditStore, open_store
+from ragguard.inline import admission
 
 # A machine that does other work as well may be slow at any moment: no deadline.
 settings.register_profile(
@@ -32,17 +35,18 @@ os.environ["RAGGUARD_CACHE"] = str(Path(__file__).parent / "no-cache")
 POSTGRES = os.environ.get("RAGGUARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
 
 
-# What the contracts of `make lint` keep from every optional library, but for that of PostgreSQL.
-_KEPT_FROM = ("inline", "text", "admission", "attribution")
-_KEPT_FROM_BUT_ONE = ("audit", "background")
-# Of the others those that take long and read nothing but what those contracts keep from them.
+# What the contracts of `make lint` keep from every optional library; and what they keep from all
+# but the driver of PostgreSQL, or asks a guard alone (`test_telemetry.py` has OpenTelemetry).
+_KEPT_FROM = re.compile("(inline|text|admission|attribution)/")
+_KEPT_FROM_BUT_ONE = re.compile(
+    "(audit|background|demo|hostile)/|test_(guard|calibrator|determinism)"
+)
+# Of the others those that take long and read nothing else either.
 _LONG = frozenset(
     """benchmarks/test_false_reports.py benchmarks/test_fit_class_bigram.py
     benchmarks/test_fit_suspicion.py benchmarks/test_forms.py benchmarks/test_make_calibration.py
-    cli/test_audit.py cli/test_filter.py cli/test_lives.py cli/test_worker_command.py
-    demo/test_reader.py demo/test_scenario.py hostile/test_slowest.py proxy/test_lexical.py
-    test_calibrator.py test_guard_hostile.py test_guard_marks.py test_guard_recording.py
-    test_guard_reports_retry.py""".split()
+    benchmarks/test_near_copies.py cli/test_audit.py cli/test_filter.py cli/test_lives.py
+    cli/test_worker_command.py proxy/test_lexical.py""".split()
 )
 
 
@@ -62,19 +66,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _runs_alike(item: pytest.Item) -> bool:
-    path = item.path.relative_to(Path(__file__).parent)
+    path = item.path.relative_to(Path(__file__).parent).as_posix()
     if "importorskip" in inspect.getsource(item.module):  # it may have been skipped
         return False
-    # Of those rooms what asks PostgreSQL runs again, and what takes its driver without a server.
-    asks = "postgres" in item.nodeid or (path.name == "test_sql.py" and "sqlite" not in item.name)
-    if path.parts[0] in _KEPT_FROM:
+    if _KEPT_FROM.match(path):
         return True
-    return not asks and (path.parts[0] in _KEPT_FROM_BUT_ONE or path.as_posix() in _LONG)
+    # What asks PostgreSQL runs again, and what takes its driver without a server.
+    if "postgres" in item.nodeid or (path == "audit/test_sql.py" and "sqlite" not in item.name):
+        return False
+    return path in _LONG or _KEPT_FROM_BUT_ONE.match(path) is not None
 
 
 @pytest.fixture(scope="session")
 def postgres_schemas() -> Iterator[Callable[[], str]]:
-    """Make empty schemas in the test database; each is a URL of its own, dropped at the end."""
+    """Make empty schemas in the test database; each is a URL of its own, dropped at the end.
+
+    No commit waits for the disk: what a machine loses that stops is not tested.
+    """
     psycopg = pytest.importorskip("psycopg", reason="needs psycopg")
     try:
         connection = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
@@ -87,7 +95,8 @@ def postgres_schemas() -> Iterator[Callable[[], str]]:
         connection.execute(f"CREATE SCHEMA {schema}")
         schemas.append(schema)
         separator = "&" if "?" in POSTGRES else "?"
-        return f"{POSTGRES}{separator}options={quote(f'-csearch_path={schema}', safe='')}"
+        options = f"-csearch_path={schema} -csynchronous_commit=off"
+        return f"{POSTGRES}{separator}options={quote(options, safe='')}"
 
     with connection:
         yield new_schema
@@ -152,6 +161,14 @@ def open_sql(sql_url) -> Iterator[Callable[[], AuditStore]]:
     yield make
     for store in opened:
         store.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _reference_attacks_are_scored_once() -> Iterator[None]:
+    # Every calibration is held to them, and no test has others, or other weights.
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(admission, "reference_scores", cache(admission.reference_scores))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from ragguard.audit import ScoredQuery
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
-from ragguard.inline.admission import reference_attacks, reference_scores
+from ragguard.inline import admission
 from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.ragdefender.baseline import RAGDefenderFilter
@@ -134,8 +134,8 @@ def found(made, alpha=0.01):
 
     Of those on questions that ask, as what is recorded here does.
     """
-    asking = np.array([not attack.naming for attack in reference_attacks()])
-    scores = reference_scores(5, with_reference=False)[asking]
+    asking = np.array([not attack.naming for attack in admission.reference_attacks()])
+    scores = admission.reference_scores(5, with_reference=False)[asking]
     shipped = scores >= gate_threshold(None, alpha, 5, with_reference=False)
     return (scores >= line(made, alpha)).sum() / shipped.sum()
 
@@ -157,7 +157,6 @@ def test_what_is_refused_is_adopted_by_force():
     assert found(made) < 0.9
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("high", [10, 12, 500, 1000])
 def test_clean_looking_never_raises_the_threshold(high):
     made = at_one_percent()
@@ -169,7 +168,6 @@ def test_clean_looking_never_raises_the_threshold(high):
     assert found(made) >= 1.0
 
 
-@pytest.mark.slow
 def test_many_small_steps_go_no_further_than_the_reference_attacks_allow():
     made = at_one_percent()
     size = 0.999

@@ -102,10 +102,11 @@ def test_poison_goes_and_the_rest_stays(shared):
 def test_the_demo_attack_is_filtered():
     corpus = load_corpus()
     dropped = planted = lost = 0
+    base = KnowledgeBase(corpus.passages)
     with Guard() as guard:
         for question in corpus.questions[:16]:
             bad = poison(question, "statement", count=3)
-            clean = KnowledgeBase(corpus.passages).retrieve(question.text, 7)
+            clean = base.retrieve(question.text, 7)
             verdict = guard.filter(question.text, [*bad, *clean], k=5)
             ids = {passage.id for passage in verdict.dropped}
             planted += len(bad)

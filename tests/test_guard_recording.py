@@ -51,10 +51,22 @@ def records(guard):
     return guard.store.scores()
 
 
+CORPUS = load_corpus()
+
+
+@cache
+def retrieved(question):
+    """Return the 15 passages of the corpus that are nearest."""
+    return base().retrieve(question, 15)
+
+
+@cache
+def base():
+    return KnowledgeBase(CORPUS.passages)
+
+
 def traffic():
-    corpus = load_corpus()
-    retriever = KnowledgeBase(corpus.passages)
-    return [(question.text, retriever.retrieve(question.text, 8)) for question in corpus.questions]
+    return [(question.text, retrieved(question.text)[:8]) for question in CORPUS.questions]
 
 
 @pytest.mark.parametrize("mode", ["filter", "monitor"])
@@ -230,31 +242,27 @@ def quiet_queries(number):
 
 
 @cache
-def odd_queries(number):
+def odd_queries():
     """Return questions that are sentences of benign passages, and what is retrieved for them.
 
     None only names a page: those have a line of their own. Nothing is planted. The highest scores
     come first: whoever has a copy of the guard can choose.
     """
-    corpus = load_corpus()
-    retriever = KnowledgeBase(corpus.passages)
-    sentences = [passage.text.split(". ")[0] for passage in corpus.passages]
+    sentences = [passage.text.split(". ")[0] for passage in CORPUS.passages]
     asked = [sentence for sentence in sentences if not tokenize_query(sentence).names]
-    odd = [(sentence, retriever.retrieve(sentence, 15)) for sentence in asked]
+    odd = [(sentence, retrieved(sentence)) for sentence in asked]
     with Guard(mode="monitor") as guard:
         verdicts = guard.filter_batch(odd, k=5)
     scores = [max(one.suspicion for one in verdict.evidence[:5]) for verdict in verdicts]
-    return [odd[i] for i in np.argsort(scores)[::-1][:number]]
+    return [odd[i] for i in np.argsort(scores)[::-1]]
 
 
 def recall(guard):
     """Return the share of planted texts with the question in front that are dropped."""
-    corpus = load_corpus()
-    retriever = KnowledgeBase(corpus.passages)
     dropped = []
-    for question in corpus.questions:
+    for question in CORPUS.questions:
         (planted,) = poison(question, "article", count=1)
-        passages = [planted, *retriever.retrieve(question.text, 14)]
+        passages = [planted, *retrieved(question.text)[:14]]
         dropped.append(planted in guard.filter(question.text, passages, k=5).dropped)
     return sum(dropped) / len(dropped)
 
@@ -263,7 +271,7 @@ def recall(guard):
 @pytest.mark.parametrize("number", [4, 16, 80])  # 1.2, 5 and 20 %
 def test_who_only_asks_does_not_teach_the_guard(number):
     with Guard() as guard:
-        guard.filter_batch([*quiet_queries(320), *odd_queries(number)], k=5)
+        guard.filter_batch([*quiet_queries(320), *odd_queries()[:number]], k=5)
         with pytest.raises(CalibrationError, match=r"looks attacked|would rise"):
             guard.calibrate_from_store()
         assert recall(guard) >= 0.9
@@ -275,7 +283,7 @@ def test_who_only_asks_does_not_teach_the_guard(number):
 
 @pytest.mark.slow
 def test_asking_the_same_again_weighs_nothing():
-    (odd,) = odd_queries(1)
+    odd, *_ = odd_queries()
     question, passages = odd
     words = question.rstrip(".").split()
     again = [(" ".join([*words[n:], "the", *words[:n]]), passages) for n in range(len(words))]
@@ -288,12 +296,9 @@ def test_asking_the_same_again_weighs_nothing():
 
 @pytest.mark.slow
 def test_a_record_that_is_half_attacked_is_refused_in_plain_words():
-    corpus = load_corpus()
-    retriever = KnowledgeBase(corpus.passages)
     attacked = [
-        (question.text, [*poison(question, "statement", count=1), *retriever.retrieve(ask, 14)])
-        for question in corpus.questions
-        for ask in [question.text]
+        (one.text, [*poison(one, "statement", count=1), *retrieved(one.text)[:14]])
+        for one in CORPUS.questions
     ]
     with Guard() as guard:
         guard.filter_batch([*quiet_queries(64), *attacked], k=5)
@@ -341,7 +346,7 @@ def test_traffic_as_calibrated_warns_of_nothing(caplog):
 
     with Guard(alpha=0.05) as guard:
         guard.calibrate([query() for _ in range(300)], force=True)
-        for _ in range(1100):
+        for _ in range(600):
             guard.filter(*query())
         guard._parts.counter.flush()
     assert "the gate fired on" not in caplog.text

@@ -219,8 +219,9 @@ RANDOM = Random(0)
 def page(letters):
     """A page that says what no other page says."""
     words = []
-    while sum(map(len, words)) < letters:
+    while letters > 0:
         words.append("".join(RANDOM.sample(WORDS, RANDOM.randrange(3, 9))))
+        letters -= len(words[-1])
     return " ".join(words)
 
 

@@ -10,12 +10,13 @@ from benchmarks.datasets import skerrin
 from benchmarks.fit_manner import FOLDS
 from benchmarks.make_calibration import calibrate, cross_fitted
 from benchmarks.samples import PLANS, samples
-from ragguard.embedding import HashedEmbedder
+from ragguard.embedding import CachedEmbedder, HashedEmbedder
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.features.manner import shipped
 from ragguard.inline.scoring import DETECTORS, SCORER, Detector, suspicions
 
 SHIPPED = [shipped()] * FOLDS
+EMBEDDERS = [CachedEmbedder.of(HashedEmbedder())]  # the same pages again and again
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def split():
 
 @pytest.mark.slow
 def test_calibrations_for_every_size_with_and_without_reference(split):
-    made = list(calibrate([split.limited(3)], [HashedEmbedder()], [suspicions] * FOLDS, SHIPPED))
+    made = list(calibrate([split.limited(3)], EMBEDDERS, [suspicions] * FOLDS, SHIPPED))
     assert [(entry["size"], entry["with_reference"]) for entry in made] == [
         (size, reference) for size in (5, 10, 20, 50) for reference in (False, True)
     ]
@@ -40,14 +41,14 @@ def test_calibrations_for_every_size_with_and_without_reference(split):
 def test_every_query_is_scored_by_the_weights_of_its_own_fold(split, monkeypatch):
     monkeypatch.setattr(make_calibration, "lifted", lambda scores, _: np.sort(scores))
     constant = [lambda signals, fold=fold: np.full(len(signals), fold) for fold in range(FOLDS)]
-    made = list(calibrate([split.limited(FOLDS + 1)], [HashedEmbedder()], constant, SHIPPED))
+    made = list(calibrate([split.limited(FOLDS + 1)], EMBEDDERS, constant, SHIPPED))
     assert made[0]["scores"] == [0, 0, 1, 2, 3, 4]
 
 
 @pytest.mark.slow
 def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatch):
     few = split.limited(FOLDS)
-    every = list(samples([few], [HashedEmbedder()], SHIPPED))
+    every = list(samples([few], EMBEDDERS, SHIPPED))
     seen = []
 
     def recorded(plan, found):
@@ -57,7 +58,7 @@ def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatc
 
     monkeypatch.setattr(fit_suspicion, "fit_detector", recorded)
     monkeypatch.setattr(fit_suspicion, "with_manner", dict)
-    weigh = cross_fitted([few], [HashedEmbedder()], SHIPPED)
+    weigh = cross_fitted([few], EMBEDDERS, SHIPPED)
     assert len(weigh) == FOLDS
     everything, others = seen[: len(PLANS)], seen[len(PLANS) :]
     assert all(len(folds) == len(every) for folds in everything)

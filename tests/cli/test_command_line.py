@@ -125,11 +125,11 @@ def test_a_full_disk_is_an_operational_failure(run, jsonl, clean):
 
 
 @pytest.mark.slow
-def test_output_survives_a_terminal_without_unicode(spawn, jsonl, tmp_path):
+def test_output_survives_a_terminal_without_unicode(run, spawn, tmp_path):
     url = str(tmp_path / "a.db")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     options = ["--store", url, "--response", "r", "--query", "Wo ist das Café \N{FISH}?"]
-    assert spawn("report", *options).wait(60) == 0
+    assert run("report", *options).exit_code == 0
     out, errors = spawn("events", "--store", url, env=environment).communicate(timeout=60)
     assert errors == ""
     assert "Wo ist das Caf\\xe9 \\U0001f41f?" in out

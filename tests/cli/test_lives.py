@@ -1,4 +1,4 @@
-"""The whole life of a true and of a false positive by commands, each in a process of its own."""
+"""The whole life of a positive by commands: of a true one each in a process of its own."""
 
 import json
 
@@ -71,7 +71,10 @@ def test_a_true_positive_is_reported_confirmed_held_removed_and_restored(done, j
     assert "bo" in {actor for actor, _ in told}
 
 
-def test_a_false_positive_is_dropped_seen_allowed_and_kept(done, jsonl, tmp_path):
+def test_a_false_positive_is_dropped_seen_allowed_and_kept(run, jsonl, tmp_path):
+    def done(*arguments):
+        return run(*arguments).stdout
+
     url = str(tmp_path / "audit.db")
     page = {"id": "faq", "text": f"{QUERY} In 1874, as the harbour board had asked for."}
     traffic = jsonl("t.jsonl", {"query": QUERY, "passages": [page, *FACTS[:4]]})

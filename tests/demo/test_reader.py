@@ -3,10 +3,12 @@ import pytest
 from ragguard import Passage
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.reader import REFUSAL, ExtractiveReader, read_question
+from ragguard.embedding import CachedEmbedder, HashedEmbedder
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.text import tokens
 
 CORPUS = load_corpus()
+EMBEDDER = CachedEmbedder.of(HashedEmbedder())
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +143,9 @@ def test_clean_accuracy(retriever, reader, parity, floor):
 def test_five_statements_mislead_it(reader):
     misled = []
     for question in CORPUS.questions:
-        retriever = KnowledgeBase([*CORPUS.passages, *poison(question, "statement")])
+        retriever = KnowledgeBase(
+            [*CORPUS.passages, *poison(question, "statement")], embedder=EMBEDDER
+        )
         answer = reader.answer(question.text, retriever.retrieve(question.text, 5))
         misled.append(right(question.incorrect_answer, answer))
     assert sum(misled) >= 60  # measured: 63 of 64

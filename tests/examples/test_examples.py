@@ -34,32 +34,24 @@ def run(program: Path, folder: Path) -> str:
     return done.stdout
 
 
+SHOWN = {
+    "feedback_to_quarantine": ("answer: Leander Pike", "answer now: Joss Marwood"),
+    "fastapi_service": ("answer: Leander Pike", "answer now: Joss Marwood"),
+    "plain_python": ("dropped  web-7", "kept     doc-1"),
+}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_example(program, tmp_path):
-    assert run(program, tmp_path).strip()
+    out = run(program, tmp_path)
+    assert out.strip()
+    assert all(shown in out for shown in SHOWN.get(program.stem, ()))
     assert list(tmp_path.iterdir()) == [], "an example leaves files behind"
 
 
 def test_the_core_examples_are_there():
-    assert {"plain_python", "feedback_to_quarantine", "fastapi_service"} <= {
-        program.stem for program in PROGRAMS
-    }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "wrong", "right"),
-    [
-        ("feedback_to_quarantine", "answer: Leander Pike", "answer now: Joss Marwood"),
-        ("fastapi_service", "answer: Leander Pike", "answer now: Joss Marwood"),
-        ("plain_python", "dropped  web-7", "kept     doc-1"),
-    ],
-)
-def test_the_core_examples_show_what_they_say(name, wrong, right, tmp_path):
-    out = run(EXAMPLES / f"{name}.py", tmp_path)
-    assert wrong in out
-    assert right in out
+    assert SHOWN.keys() <= {program.stem for program in PROGRAMS}
 
 
 @pytest.mark.parametrize(

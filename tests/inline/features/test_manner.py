@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import resources
 from math import log
 from types import SimpleNamespace
@@ -33,6 +34,7 @@ from ragguard.inline.tokens import TokenizedPassage, tokenize_passage, tokenize_
 WORDS = ("Marrow", "Skerrin", "Dove", "Tarn")
 
 
+@cache
 def model_of(seed: int = 0, bias: float = -2.0) -> MannerModel:
     weights = np.random.default_rng(seed).normal(size=BUCKETS)
     return MannerModel(bias, np.append(weights, 0.0))
