@@ -148,6 +148,12 @@ def test_bad_construction_is_refused(options: dict[str, Any]) -> None:
         RAGGuardPostprocessor(**{"guard": Guard(), **options})
 
 
+def test_what_is_no_guard_is_told_what_to_use() -> None:
+    for options in ({}, {"guard": RAGGuardPostprocessor(guard=Guard())}):
+        with pytest.raises(ValidationError, match=r"pass guard=Guard\(\).*\.from_index\("):
+            RAGGuardPostprocessor(**options)
+
+
 async def test_monitor_mode_drops_nothing(embedding: WordEmbedding) -> None:
     guard = Guard(embedder=embedding, store=quarantine(), mode="monitor")
     assert texts(await both(RAGGuardPostprocessor(guard=guard), nodes())) == POISON + FACTS
