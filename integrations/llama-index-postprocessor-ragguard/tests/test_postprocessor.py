@@ -6,7 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lighthouse import FACTS, POISON, QUERY, WordEmbedding, count_words, nodes, quarantine, texts
+from lighthouse import (
+    FACTS,
+    POISON,
+    QUERY,
+    WordEmbedding,
+    ask_for_vectors,
+    count_words,
+    nodes,
+    quarantine,
+    texts,
+)
 from llama_index.core import Document, Response, VectorStoreIndex
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import (
@@ -211,7 +221,7 @@ def test_the_nodes_own_embeddings_are_used(embedding: WordEmbedding) -> None:
 def test_embeddings_that_cannot_be_compared_are_left_alone(
     embedding: WordEmbedding, vector: list[float] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
+    ask_for_vectors(monkeypatch)
     found = nodes(embedded=True)
     found[3].node.embedding = vector
     guard = Guard(embedder=embedding, on_error="raise")
