@@ -56,7 +56,7 @@ class RAGGuardRetriever(BaseRetriever):
 
     Attributes:
         base: The retriever whose documents are judged.
-        guard: The guard that judges them.
+        guard: The guard that judges them; `retriever.guard.close()` ends its threads.
         k: How many documents to return, also accepted by `invoke(query, k=...)`; None returns
             every surviving document of what `base` returns by itself.
         fetch_k: How many documents to ask `base` for, at least `k`; None asks for twice `k`, and

@@ -70,7 +70,8 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     is returned with `"ragguard_marked": True` in its metadata, which is not shown to the model.
 
     Attributes:
-        guard: The guard that judges every set of nodes.
+        guard: The guard that judges every set of nodes; `postprocessor.guard.close()` ends its
+            threads.
         top_n: Return at most this many of the surviving nodes; None returns all of them.
         tenant: Whose quarantine and allow-list count; None is the default tenant. For many tenants
             make a postprocessor each on one guard: it costs nothing.
