@@ -7,17 +7,18 @@ A report acts on what everybody is answered next, so it takes a token, it must b
 was given, and what shows no mark of an attack waits for the operator.
 """
 
+import logging
 import os
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated
 
-from fastapi import Depends, FastAPI, HTTPException
+from fastapi import BackgroundTasks, Depends, FastAPI, HTTPException
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 
-from ragguard import Guard
+from ragguard import Guard, Passage
 from ragguard.background import Policy
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.reader import ExtractiveReader
@@ -26,8 +27,11 @@ from ragguard.errors import (
     AttributionTimeoutError,
     EventNotFoundError,
     QuarantineNotFoundError,
+    StoreError,
 )
 from ragguard.knowledge.memory import KnowledgeBase
+
+logger = logging.getLogger(__name__)
 
 corpus = load_corpus()
 target = next(question for question in corpus.questions if question.id == "q10")
@@ -73,12 +77,19 @@ class Report(BaseModel):
     answer: str
 
 
+async def record(question: str, text: str, passages: Sequence[Passage]) -> None:
+    try:
+        await guard.aanswered(question, text, passages=passages)
+    except StoreError as error:
+        logger.warning("no report of this answer will count; mend the store: %s", error)
+
+
 @app.get("/answer")
-async def answer(question: str) -> dict[str, object]:
+async def answer(question: str, afterwards: BackgroundTasks) -> dict[str, object]:
     # afilter judges off the event loop, so one slow query does not hold up the others.
     verdict = await guard.afilter(question, knowledge_base.retrieve(question, 10), k=5)
     text = reader.answer(question, verdict.kept)
-    await guard.aanswered(question, text, passages=verdict.kept)
+    afterwards.add_task(record, question, text, verdict.kept)  # a query waits for no store
     return {
         "answer": text,
         "sources": [passage.id for passage in verdict.kept],

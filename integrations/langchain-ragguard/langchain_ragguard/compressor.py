@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from ragguard import Guard
 from ragguard.arguments import require_tenant
 
@@ -21,6 +21,17 @@ def _checked(tenant: str | None) -> str | None:
 
 
 Tenant = Annotated[str | None, AfterValidator(_checked)]
+
+
+def require_guard(given: Any) -> Any:
+    """Say what to pass, where pydantic would only name the class or the field.
+
+    Raises:
+        ValueError: Of what a class is made of, `guard` is none.
+    """
+    if isinstance(given, dict) and not isinstance(given.get("guard"), Guard):
+        raise ValueError("guard must be a Guard; pass guard=Guard(), or the guard of a retriever")
+    return given
 
 
 class RAGGuardCompressor(BaseDocumentCompressor):
@@ -39,6 +50,8 @@ class RAGGuardCompressor(BaseDocumentCompressor):
     guard: Guard = Field(exclude=True)
     k: int | None = Field(default=None, ge=1)
     tenant: Tenant = None
+
+    _require_guard = model_validator(mode="before")(require_guard)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

@@ -14,7 +14,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field, model_validator
@@ -22,7 +22,7 @@ from ragguard import Guard, Verdict
 from ragguard.arguments import require_tenant, require_whole
 from ragguard.errors import InvalidInputError
 
-from langchain_ragguard.compressor import Tenant
+from langchain_ragguard.compressor import Tenant, require_guard
 from langchain_ragguard.fetching import choosing, fetching, merged
 from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
@@ -56,7 +56,7 @@ class RAGGuardRetriever(BaseRetriever):
 
     Attributes:
         base: The retriever whose documents are judged.
-        guard: The guard that judges them.
+        guard: The guard that judges them; `retriever.guard.close()` ends its threads.
         k: How many documents to return, also accepted by `invoke(query, k=...)`; None returns
             every surviving document of what `base` returns by itself.
         fetch_k: How many documents to ask `base` for, at least `k`; None asks for twice `k`, and
@@ -74,6 +74,18 @@ class RAGGuardRetriever(BaseRetriever):
     fetch_k: int | None = Field(default=None, ge=1)
     tenant: Tenant = None
     embedder: StoreEmbedder | None = Field(default=None, exclude=True, repr=False)
+
+    _require_guard = model_validator(mode="before")(require_guard)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_base(cls, given: Any) -> Any:
+        if isinstance(given, dict) and not isinstance(given.get("base"), Runnable):
+            raise ValueError(
+                "base must be a retriever; for a vector store use "
+                "RAGGuardRetriever.from_vectorstore(vectorstore, k=...)"
+            )
+        return given
 
     @model_validator(mode="after")
     def _check_fetch_k(self) -> Self:

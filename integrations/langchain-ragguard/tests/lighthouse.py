@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -130,3 +131,9 @@ def quarantine() -> MemoryStore:
         ]
     )
     return store
+
+
+def ask_for_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the guard ask for the vectors of every attacked set, though words alone decide."""
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.Selection.with_isolated", lambda s, _: s.going)

@@ -51,6 +51,8 @@ async def test_no_documents(guard: Guard, ask: Ask) -> None:
 def test_bad_construction_is_refused(guard: Guard) -> None:
     with pytest.raises(ValidationError):
         RAGGuardCompressor(guard=guard, k=0)
+    with pytest.raises(ValidationError, match=r"must be a Guard; pass guard=Guard\(\)"):
+        RAGGuardCompressor()
 
 
 async def test_in_a_contextual_compression_retriever(guard: Guard, ask: Ask) -> None:

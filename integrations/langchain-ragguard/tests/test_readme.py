@@ -15,3 +15,6 @@ def test_the_snippets_run() -> None:
     for snippet in snippets:
         exec(compile(snippet, str(README), "exec"), names)
     assert names["event_id"]
+    with names["retriever"].guard as guard:
+        assert guard.health().threads
+    assert not guard.health().threads

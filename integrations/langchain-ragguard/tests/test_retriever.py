@@ -237,6 +237,16 @@ def test_bad_construction_is_refused(guard: Guard, options: dict[str, Any]) -> N
         listing([], **{"guard": guard, **options})
 
 
+def test_what_is_no_retriever_and_no_guard_is_told_what_to_use(
+    store: InMemoryVectorStore, guard: Guard
+) -> None:
+    with pytest.raises(ValidationError, match=r"for a vector store use .*\.from_vectorstore\("):
+        RAGGuardRetriever(base=store, guard=guard)
+    for options in ({}, {"guard": RAGGuardRetriever(base=store.as_retriever(), guard=guard)}):
+        with pytest.raises(ValidationError, match=r"must be a Guard; pass guard=Guard\(\)"):
+            RAGGuardRetriever(base=store.as_retriever(), **options)
+
+
 @pytest.mark.parametrize("k", [0, -1, "2", 1.5, True])
 async def test_a_call_for_no_number_of_documents_is_refused(guard: Guard, ask: Ask, k: Any) -> None:
     with pytest.raises(InvalidInputError, match="k must be a whole number of at least 1"):

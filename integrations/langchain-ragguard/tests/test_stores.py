@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
-from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, quarantine, texts
+from lighthouse import (
+    FACTS,
+    POISON,
+    QUERY,
+    WordEmbeddings,
+    ask_for_vectors,
+    documents,
+    quarantine,
+    texts,
+)
 from ragguard.attribution.result import Attribution
 from ragguard.embedding import as_embedder
 from ragguard.errors import InvalidInputError
@@ -164,7 +173,7 @@ def test_stored_vectors_follow_the_store(named: VectorStore, embeddings: WordEmb
 def test_an_inverted_file_without_a_direct_map_is_embedded_again(
     embeddings: WordEmbeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
+    ask_for_vectors(monkeypatch)
     index = pytest.importorskip("faiss")
     store: Any = faiss(embeddings)
     quantizer = index.IndexFlatL2(64)
@@ -200,7 +209,7 @@ class OtherStore(VectorStore):
 async def test_an_unknown_store_is_guarded_in_its_own_vector_space(
     embeddings: WordEmbeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
+    ask_for_vectors(monkeypatch)
     store = OtherStore(embeddings)
     retriever = RAGGuardRetriever.from_vectorstore(store, k=3, fetch_k=6, on_error="raise")
     found = texts(retriever.invoke(QUERY))

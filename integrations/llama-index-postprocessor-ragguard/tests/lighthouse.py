@@ -6,6 +6,7 @@ import hashlib
 import re
 from typing import Any
 
+import pytest
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.schema import NodeWithScore, TextNode
@@ -107,3 +108,9 @@ def quarantine() -> MemoryStore:
 
 def texts(found: list[NodeWithScore]) -> list[str]:
     return [node.node.get_content() for node in found]
+
+
+def ask_for_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the guard ask for the vectors of every attacked set, though words alone decide."""
+    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.selection.Selection.with_isolated", lambda s, _: s.going)

@@ -6,7 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lighthouse import FACTS, POISON, QUERY, WordEmbedding, count_words, nodes, quarantine, texts
+from lighthouse import (
+    FACTS,
+    POISON,
+    QUERY,
+    WordEmbedding,
+    ask_for_vectors,
+    count_words,
+    nodes,
+    quarantine,
+    texts,
+)
 from llama_index.core import Document, Response, VectorStoreIndex
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import (
@@ -148,6 +158,12 @@ def test_bad_construction_is_refused(options: dict[str, Any]) -> None:
         RAGGuardPostprocessor(**{"guard": Guard(), **options})
 
 
+def test_what_is_no_guard_is_told_what_to_use() -> None:
+    for options in ({}, {"guard": RAGGuardPostprocessor(guard=Guard())}):
+        with pytest.raises(ValidationError, match=r"pass guard=Guard\(\).*\.from_index\("):
+            RAGGuardPostprocessor(**options)
+
+
 async def test_monitor_mode_drops_nothing(embedding: WordEmbedding) -> None:
     guard = Guard(embedder=embedding, store=quarantine(), mode="monitor")
     assert texts(await both(RAGGuardPostprocessor(guard=guard), nodes())) == POISON + FACTS
@@ -205,7 +221,7 @@ def test_the_nodes_own_embeddings_are_used(embedding: WordEmbedding) -> None:
 def test_embeddings_that_cannot_be_compared_are_left_alone(
     embedding: WordEmbedding, vector: list[float] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.selection.companions", lambda p, s, found: ~found)
+    ask_for_vectors(monkeypatch)
     found = nodes(embedded=True)
     found[3].node.embedding = vector
     guard = Guard(embedder=embedding, on_error="raise")

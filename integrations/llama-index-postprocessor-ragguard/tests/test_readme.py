@@ -15,3 +15,7 @@ def test_the_snippets_run() -> None:
     for snippet in snippets:
         exec(compile(snippet, str(README), "exec"), names)
     assert names["event_id"]
+    assert names["of_acme"].guard.health().reachable
+    with names["postprocessor"].guard as guard:
+        assert guard.health().threads
+    assert not guard.health().threads

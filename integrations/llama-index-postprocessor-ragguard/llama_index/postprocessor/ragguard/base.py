@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from llama_index.core import Settings, VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import Field, field_validator
+from llama_index.core.bridge.pydantic import Field, field_validator, model_validator
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.events import BaseEvent
@@ -70,7 +70,8 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     is returned with `"ragguard_marked": True` in its metadata, which is not shown to the model.
 
     Attributes:
-        guard: The guard that judges every set of nodes.
+        guard: The guard that judges every set of nodes; `postprocessor.guard.close()` ends its
+            threads.
         top_n: Return at most this many of the surviving nodes; None returns all of them.
         tenant: Whose quarantine and allow-list count; None is the default tenant. For many tenants
             make a postprocessor each on one guard: it costs nothing.
@@ -79,6 +80,16 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     guard: Guard = Field(exclude=True)
     top_n: int | None = Field(default=None, ge=1)
     tenant: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_guard(cls, given: Any) -> Any:
+        if isinstance(given, dict) and not isinstance(given.get("guard"), Guard):
+            raise ValueError(
+                "guard must be a Guard; pass guard=Guard(), or the guard of a postprocessor; for "
+                "an index use RAGGuardPostprocessor.from_index(index, top_n=...)"
+            )
+        return given
 
     @field_validator("tenant")
     @classmethod
