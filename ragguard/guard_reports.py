@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 from numbers import Real
 from os import PathLike
@@ -25,6 +26,7 @@ from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,
     EventFailedError,
+    EventNotFoundError,
     InvalidInputError,
     StoreError,
 )
@@ -255,7 +257,7 @@ class Feedback:
         )
 
     def retry(self, event_id: str, *, tenant: str | None = None) -> bool:
-        """Have an event attributed again that is done or has failed for good.
+        """Have an event attributed again that is done or has failed, for good or not.
 
         It is pending as if it were new, and `attribution` waits for the new result. What the
         earlier one proposed or put into quarantine stays, unless `undo(event=...)` takes it back.
@@ -263,7 +265,8 @@ class Feedback:
         worker that has a knowledge base.
 
         Returns:
-            False if it waits already or is being attributed; and in memory, if too many wait.
+            False if its turn comes anyway, or it is being attributed; and in memory, if too many
+            wait.
 
         Raises:
             EventLostError: It was reported by this guard and lost.
@@ -272,7 +275,9 @@ class Feedback:
         """
         event_id = require_text("event_id", event_id)
         worker, whose = self._parts.worker, require_tenant(tenant)
-        is_settled = worker.wait(event_id, 0.0, tenant=whose)
-        done = self._parts.store.of_tenant(tenant).retry_events([event_id]) if is_settled else []
+        worker.wait(event_id, 0.0, tenant=whose)  # or raise
+        done: list[str] = []
+        with suppress(EventNotFoundError):  # it is still on its way to the store
+            done = self._parts.store.of_tenant(tenant).retry_events([event_id])
         worker.wake()
         return bool(done)

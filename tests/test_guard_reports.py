@@ -193,6 +193,7 @@ def test_report_returns_while_the_attribution_runs_and_pending_says_so():
 @pytest.mark.slow
 def test_an_attribution_that_fails_for_good_names_its_cause(caplog):
     with Guard(attributor=Failing()) as guard, caplog.at_level(logging.CRITICAL, "ragguard"):
+        guard._parts.worker.retry_s = (0.001,)
         event = guard.report(QUESTION, "1911", passages=[LIE])
         with pytest.raises(EventFailedError, match="RuntimeError: the proxy melted"):
             guard.attribution(event, timeout=WAIT)

@@ -66,6 +66,8 @@ class Worker:
     queries_come: Callable[[], bool] = lambda: False  # to this process: it rests after each event
     on_idle: Callable[[], object] = lambda: None  # called when there is no event to attribute
     max_attempts: int = 3  # that fail before the event has failed for good
+    # Seconds that an event waits after its first failure, its second ...; the last is for all more.
+    retry_s: tuple[float, ...] = (10.0, 60.0)
     max_starts: int = 10  # of an event, until it is tried again: one may kill every worker
     # Seconds after which the event of a worker that died is claimed anew; renewed when a third of
     # it is over. For as long a failing store is tried again.
@@ -78,6 +80,8 @@ class Worker:
     def __post_init__(self) -> None:
         for name in ("max_attempts", "max_starts", "max_unsaved", "lease_s", "max_run_s", "poll_s"):
             require_positive(**{name: getattr(self, name)})
+        for seconds in self.retry_s or (0.0,):
+            require_positive(retry_s=seconds)
         self.outbox = Outbox(self.store, self.max_unsaved, self.counter)
         self._thread: threading.Thread | None = None
         self._since: float | None = None  # when the attempt that runs began
@@ -177,7 +181,7 @@ class Worker:
                 continue
             began = time.thread_time()
             if not self._attempt(event, stop):
-                idle(self.poll_s)  # what failed now would likely fail again at once
+                idle(self.poll_s)  # where one has failed, the next would likely fail as well
             if self.queries_come():
                 stop.wait(rest_s(time.thread_time() - began))
 
@@ -206,7 +210,8 @@ class Worker:
             hopeless = isinstance(error, InvalidInputError)
             return self._fail(event, f"{type(error).__name__}: {error}", stop, hopeless=hopeless)
         except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
-            self._fail(event, "the worker was interrupted", stop, counts=False)
+            logger.warning("event %s is given back: the worker was interrupted", event.id)
+            self._set_back(event, "the worker was interrupted", stop, final=False, counts=False)
             raise
         self.outbox.settle(event)
         return True
@@ -247,22 +252,25 @@ class Worker:
             thread.join()
 
     def _fail(
-        self,
-        event: Event,
-        error: str,
-        stop: threading.Event,
-        *,
-        hopeless: bool = False,
-        counts: bool = True,
+        self, event: Event, error: str, stop: threading.Event, *, hopeless: bool = False
     ) -> bool:
-        failures = event.failures + int(counts)
+        failures = event.failures + 1
         final = hopeless or failures >= self.max_attempts
+        wait_s = self.retry_s[min(failures, len(self.retry_s)) - 1]
+        how = f"with {failures} of {self.max_attempts} failures", f"the next begins in {wait_s:g} s"
+        if final:
+            how = "and so has the event, for good", "once that is mended, have it tried again"
         logger.warning(
-            "attempt %d to attribute event %s failed, with %d of %d failures: %s",
-            *(event.attempts, event.id, failures, self.max_attempts, error),
+            "attempt %d to attribute event %s failed, %s: %s; %s",
+            *(event.attempts, event.id, how[0], error, how[1]),
         )
+        return self._set_back(event, error, stop, final=final, wait_s=wait_s)
+
+    def _set_back(
+        self, event: Event, error: str, stop: threading.Event, *, final: bool, **how: float
+    ) -> bool:
+        how |= {"final": final, "attempt": event.attempts}
         try:
-            how = {"final": final, "counts": counts, "attempt": event.attempts}
             changed = insist(stop, self.lease_s, self.store.fail_event, event.id, error, **how)
         except RagguardError as failure:
             logger.error("event %s stays claimed until its lease ends: %s", event.id, failure)

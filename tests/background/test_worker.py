@@ -94,7 +94,7 @@ def worker_of():
 
     def make(store, *steps, **options):
         steps = Steps(*steps) if steps else Steps(attribute)
-        workers.append(Worker(store, steps, **{"poll_s": 0.01, **options}))
+        workers.append(Worker(store, steps, **{"poll_s": 0.01, "retry_s": (0.001,), **options}))
         return workers[-1]
 
     yield make
@@ -201,8 +201,48 @@ def test_a_failing_attribution_is_tried_again(store, worker_of, caplog):
     assert worker.wait("e", LONG)
     done = store.event("e")
     assert (done.status, done.attempts, done.failures, done.error) == ("done", 3, 2, None)
-    told = "attempt 1 to attribute event e failed, with 1 of 3 failures: ValueError: broken"
+    told = (
+        "attempt 1 to attribute event e failed, with 1 of 3 failures: ValueError: broken; the next"
+    )
     assert told in caplog.text
+
+
+def test_an_event_waits_longer_after_each_failure(store, caplog):
+    waits = []
+
+    class Watched(type(store)):
+        def fail_event(self, event_id, error, *, wait_s, **how):
+            waits.append(wait_s)
+            return super().fail_event(event_id, error, wait_s=0.0, **how)
+
+    store.__class__ = Watched
+    worker = Worker(store, Steps(Failing(99)), max_attempts=5)
+    store.add_event(event("e"))
+    while worker.run_once():
+        pass
+    assert waits[:4] == [10.0, 60.0, 60.0, 60.0]
+    assert store.event("e").status == "failed"
+    assert "attempt 2 to attribute event e failed, with 2 of 5" in caplog.text
+    assert "broken; the next begins in 60 s" in caplog.text
+
+
+def test_others_go_on_while_an_event_waits(store, worker_of):
+    def pick(flagged):
+        if flagged.id == "bad":
+            raise ConnectionError("no database answers")
+        return attribute(flagged)
+
+    worker = worker_of(store, pick, retry_s=(3600.0,))
+    for name in ("bad", "good"):
+        store.add_event(event(name))
+    assert worker.wait("good", LONG)
+    waiting = store.event("bad")
+    assert (waiting.status, waiting.attempts, waiting.failures) == ("pending", 1, 1)
+    assert worker.close(LONG)
+    other = worker_of(store, attribute)  # the wait is the event's, whoever claims it
+    assert not other.run_once()
+    assert store.retry_events(["bad"]) == ["bad"]
+    assert other.wait("bad", LONG)
 
 
 @pytest.mark.slow
@@ -595,7 +635,7 @@ def test_a_thread_that_died_is_replaced(store, worker_of):
 
 
 def test_run_once_takes_one_event(store):
-    worker = Worker(store, Steps(Failing(1)))
+    worker = Worker(store, Steps(Failing(1)), retry_s=(1e-9,))
     assert not worker.run_once()
     for name in ("a", "b"):
         store.add_event(event(name))
@@ -613,12 +653,15 @@ def test_run_once_says_when_the_store_fails():
         worker.run_once()
 
 
-def test_ctrl_c_gives_the_event_back(store):
+def test_ctrl_c_gives_the_event_back(store, caplog):
     store.add_event(event("e"))
     worker = Worker(store, Steps(Failing(1, KeyboardInterrupt())))
     with pytest.raises(KeyboardInterrupt):
         worker.run_once()
-    assert store.event("e").status == "pending"
+    given_back = store.event("e")
+    assert (given_back.status, given_back.failures) == ("pending", 0)
+    assert "event e is given back: the worker was interrupted" in caplog.text
+    assert store.claim_event(lease_s=1.0) is not None
     worker.close()
 
 
@@ -674,6 +717,12 @@ def test_events_that_others_finished_are_forgotten(store, worker_of):
 def test_options_that_make_no_sense(option):
     with pytest.raises(InvalidInputError, match=option):
         Worker(MemoryStore(), Steps(attribute), **{option: 0})
+
+
+@pytest.mark.parametrize("waits", [(), (1.0, 0.0)])
+def test_waits_that_make_no_sense(waits):
+    with pytest.raises(InvalidInputError, match="retry_s"):
+        Worker(MemoryStore(), Steps(attribute), retry_s=waits)
 
 
 @pytest.mark.slow
