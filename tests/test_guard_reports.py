@@ -21,6 +21,7 @@ from ragguard.errors import (
     AttributionTimeoutError,
     EventFailedError,
     EventNotFoundError,
+    InvalidInputError,
 )
 from ragguard.text import both_ends
 
@@ -124,6 +125,32 @@ def test_what_one_guard_traces_another_on_the_same_file_drops_at_once(tmp_path, 
         confirmed(one, event)
         assert texts(other.filter(QUESTION, [LIE, *QUIET]).dropped) == [LIE]
         assert texts(other.attribution(event).responsible) == [LIE]
+
+
+def test_a_guard_can_leave_attribution_to_others(tmp_path, attributor):
+    path = str(tmp_path / "audit.db")
+    with Guard(store=path, attributor=attributor, policy="auto", attribute=False) as one:
+        events = [one.report(QUESTION, "1911", passages=[LIE], reporter="ann", wait=True)]
+        events.append(one.report("never asked", "1911", wait=True))  # without passages
+        with pytest.raises(AttributionTimeoutError, match="start `ragguard worker"):
+            one.attribution(events[0], timeout=0.02)
+        assert {event.attempts for event in one.store.events()} == {0}
+        assert "ragguard-attribute" not in one.health().threads
+        assert one.store.trail() == []  # its policy is not in force
+        with Guard(store=path, attributor=attributor, retrieve=lambda *_: [Passage(LIE)]) as other:
+            other.attribution(events[1], timeout=WAIT)
+            assert texts(one.attribution(events[1], timeout=WAIT).responsible) == [LIE]
+            assert texts(one.attribution(events[0], timeout=WAIT).responsible) == [LIE]
+        assert one.retry(events[0])
+        assert one.store.event(events[0]).status == "pending"
+    assert {entry.status for entry in one.store.quarantine()} == {"proposed"}
+
+
+def test_in_memory_nobody_else_can_attribute():
+    with pytest.raises(InvalidInputError, match="cannot see a store in memory; pass store="):
+        Guard(attribute=False)
+    with pytest.raises(InvalidInputError, match="attribute must be True or False, not 'no'"):
+        Guard(attribute="no")
 
 
 def test_the_reported_passages_go_before_the_remembered_ones(guard, attributor):

@@ -59,6 +59,7 @@ class Worker:
     store: AuditStore  # of events and attributions; of a tenant's, its own are attributed
     attributor: EventProcessor
     _: KW_ONLY
+    attributes: bool = True  # False: it persists events, and leaves them to other workers
     # Whether events that bring no passages and were submitted elsewhere are left to a worker that
     # can search the knowledge base.
     skip_without_passages: bool = False
@@ -113,7 +114,7 @@ class Worker:
         self.outbox.start()
         with self.outbox.starting:
             before = self._thread
-            if not self.outbox.closed:
+            if self.attributes and not self.outbox.closed:
                 self._thread = running(before, self._attribute_all, "ragguard-attribute")
         if self._thread is not before:
             self.outbox.saved.set()
@@ -186,6 +187,8 @@ class Worker:
                 stop.wait(rest_s(time.thread_time() - began))
 
     def _claim(self) -> Event | None:
+        if not self.attributes:
+            return None
         passageless = self.outbox.passageless() if self.skip_without_passages else None
         return self.store.claim_event(lease_s=self.lease_s, passageless=passageless)
 
