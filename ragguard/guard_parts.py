@@ -41,7 +41,9 @@ from ragguard.recent_passages import RecentPassages
 from ragguard.trust import as_trust
 from ragguard.verdict import Mode
 
-_CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
+# For the threads. To give back what is being attributed may take 1 more, and to close a SQLite
+# store 2.
+_CLOSE_S = 7.0
 _RETIRE_S, _PAUSE_S = 60.0, 0.05
 
 

@@ -143,7 +143,30 @@ def test_a_guard_can_leave_attribution_to_others(tmp_path, attributor):
             assert texts(one.attribution(events[0], timeout=WAIT).responsible) == [LIE]
         assert one.retry(events[0])
         assert one.store.event(events[0]).status == "pending"
-    assert {entry.status for entry in one.store.quarantine()} == {"proposed"}
+        assert {entry.status for entry in one.store.quarantine()} == {"proposed"}
+
+
+def test_a_closed_guard_gives_back_what_it_is_attributing(
+    tmp_path, monkeypatch, attributor, caplog
+):
+    class Hanging:
+        def attribute(self, query, response, retrieve):
+            begun.set()
+            assert released.wait(WAIT)
+
+    monkeypatch.setattr("ragguard.guard_parts._CLOSE_S", 0.01)
+    begun, released = threading.Event(), threading.Event()
+    path = tmp_path / "audit.db"
+    guard = Guard(store=path, attributor=Hanging())
+    event = guard.report(QUESTION, "1911", passages=[LIE])
+    assert begun.wait(WAIT)
+    guard.close()
+    assert f"event {event} is given back: its worker was closed" in caplog.text
+    with Guard(store=path, attributor=attributor) as other:
+        assert texts(other.attribution(event, timeout=WAIT).responsible) == [LIE]
+        assert other.store.event(event).failures == 0
+    released.set()
+    assert guard._parts.worker.close(WAIT)
 
 
 def test_in_memory_nobody_else_can_attribute():

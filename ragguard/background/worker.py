@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
 
@@ -14,6 +13,7 @@ from ragguard.arguments import require_positive
 from ragguard.attribution.result import Attribution
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.verdict_counter import VerdictCounter
+from ragguard.background.lease import Lease
 from ragguard.background.outbox import Outbox
 from ragguard.background.threads import (
     Backoff,
@@ -26,6 +26,8 @@ from ragguard.background.threads import (
 from ragguard.errors import InvalidInputError, RagguardError
 
 logger = logging.getLogger(__name__)
+
+_GIVE_BACK_S = 1.0
 
 
 class EventProcessor(Protocol):
@@ -85,7 +87,7 @@ class Worker:
             require_positive(retry_s=seconds)
         self.outbox = Outbox(self.store, self.max_unsaved, self.counter)
         self._thread: threading.Thread | None = None
-        self._since: float | None = None  # when the attempt that runs began
+        self._lease: Lease | None = None  # of the latest attempt
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -95,8 +97,7 @@ class Worker:
     @property
     def attributing_s(self) -> float:
         """Seconds for which an attempt has run by now; 0.0 if none runs."""
-        since = self._since
-        return 0.0 if since is None else time.monotonic() - since
+        return 0.0 if self._lease is None else self._lease.held_s
 
     def submit(self, event: Event) -> bool:
         """Take over an event, without waiting or raising; False if the event is lost already."""
@@ -133,13 +134,16 @@ class Worker:
         """Persist what is not yet persisted, let a running attribution end, stop the threads.
 
         True when all events are in the store, where open ones stay for the next worker, and all
-        threads have ended within `timeout`.
+        threads have ended within `timeout`. An attribution that runs on has its event given back to
+        the store, in a second more, and changes nothing any more.
         """
         deadline = Deadline(timeout)
         self.outbox.close(deadline.left())
         for thread in self.threads:
             if thread is not threading.current_thread():
                 thread.join(deadline.left())
+                if thread is self._thread and thread.is_alive() and self._lease is not None:
+                    self._lease.give_back(_GIVE_BACK_S)
         return not self.outbox.unsaved and not self.threads
 
     def run_once(self) -> bool:
@@ -199,9 +203,10 @@ class Worker:
             given_up = f"given up after {self.max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)
         try:
-            with self._lease(event) as is_lost, shared_interpreter():
+            self._lease = Lease(self.store, event, lease_s=self.lease_s, max_run_s=self.max_run_s)
+            with self._lease as lease, shared_interpreter():
                 found = self.attributor.attribute(event)
-                if is_lost():
+                if lease.is_lost():
                     return _give_way(event)
                 # An attribution may have cost minutes: it waits for a store that is down.
                 insist(stop, self.lease_s, self.attributor.quarantine, event, found)
@@ -213,46 +218,12 @@ class Worker:
             hopeless = isinstance(error, InvalidInputError)
             return self._fail(event, f"{type(error).__name__}: {error}", stop, hopeless=hopeless)
         except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
-            logger.warning("event %s is given back: the worker was interrupted", event.id)
-            self._set_back(event, "the worker was interrupted", stop, final=False, counts=False)
+            why = "the worker was interrupted"
+            logger.warning("event %s is given back: %s", event.id, why)
+            self._set_back(event, why, stop, final=False, counts=False)
             raise
         self.outbox.settle(event)
         return True
-
-    @contextmanager
-    def _lease(self, event: Event) -> Iterator[Callable[[], bool]]:
-        """Renew the claim in a thread until the block ends; yield whether another worker has it."""
-        ended = threading.Event()
-
-        def is_lost() -> bool:
-            try:
-                return not self.store.renew_lease(
-                    event.id, lease_s=self.lease_s, attempt=event.attempts
-                )
-            except Exception as error:  # what is written at the end is fenced as well
-                logger.warning("the lease of event %s is not renewed: %s", event.id, error)
-                return False
-
-        def renew() -> None:
-            limit = Deadline(self.max_run_s)
-            while not ended.wait(self.lease_s / 3) and not is_lost():
-                if not limit.left():
-                    logger.error(
-                        "event %s has been attributed for %g s: another worker may take it; give "
-                        "the model a time-out, since nothing else is attributed here meanwhile",
-                        *(event.id, self.max_run_s),
-                    )
-                    return
-
-        self._since = time.monotonic()
-        thread = threading.Thread(target=renew, name="ragguard-lease", daemon=True)
-        thread.start()
-        try:
-            yield is_lost
-        finally:
-            self._since = None
-            ended.set()
-            thread.join()
 
     def _fail(
         self, event: Event, error: str, stop: threading.Event, *, hopeless: bool = False
@@ -287,8 +258,8 @@ class Worker:
 
 def _give_way(event: Event) -> bool:
     logger.warning(
-        "attempt %d to attribute event %s came too late: another worker has it, or it was undone",
-        event.attempts,
-        event.id,
+        "attempt %d to attribute event %s came too late: it was given back or undone, or another "
+        "worker has it",
+        *(event.attempts, event.id),
     )
     return True

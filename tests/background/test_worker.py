@@ -1,4 +1,5 @@
 import logging
+import re
 import textwrap
 import threading
 
@@ -578,11 +579,53 @@ def test_close_lets_the_running_attribution_end(store):
     worker.submit(event("a"))
     assert held.begun.wait(LONG)
     worker.submit(event("b"))
-    assert not worker.close(0)
+    closed = []
+    closer = threading.Thread(target=lambda: closed.append(worker.close(LONG)))
+    closer.start()
+    assert worker.outbox.stop.wait(LONG)
     held.released.set()
-    assert worker.close(LONG)
+    closer.join(LONG)
+    assert closed == [True]
     assert store.event("a").status == "done"
     assert store.event("b").status == "pending"
+
+
+def test_close_gives_back_what_does_not_end(store, caplog):
+    held, told = Held(), []
+    worker = Worker(store, Steps(held, lambda *done: told.append(done)))
+    worker.submit(event("e"))
+    assert held.begun.wait(LONG)
+    assert not worker.close(0.01)
+    assert not worker.close(0.01)
+    (warning,) = [one for one in caplog.messages if "event e" in one]
+    assert re.fullmatch(
+        r"event e is given back: its worker was closed 0\.\d s after it had begun, and its "
+        "attribution has not ended; give the model a time-out",
+        warning,
+    )
+    assert [one.name for one in worker.threads] == ["ragguard-attribute"]
+    assert worker.attributing_s == 0.0
+    given_back = store.event("e")
+    assert (given_back.status, given_back.attempts, given_back.failures) == ("pending", 1, 0)
+    assert given_back.error.startswith("its worker was closed")
+    anew = store.claim_event(lease_s=3600)
+    held.released.set()
+    assert worker.close(LONG)
+    assert store.event("e") == anew  # what runs on writes nothing
+    assert told == []
+
+
+def test_close_does_not_wait_for_a_store_that_does_not_take_back(monkeypatch, caplog):
+    monkeypatch.setattr("ragguard.background.worker._GIVE_BACK_S", 0.01)
+    held, store = Held(), BrokenStore("fail_event")
+    worker = Worker(store, Steps(held))
+    worker.submit(event("e"))
+    assert held.begun.wait(LONG)
+    assert not worker.close(0.01)
+    held.released.set()
+    assert worker.close(LONG)
+    assert "event e stays claimed until its lease ends: down" in caplog.text
+    assert store.event("e").status == "running"
 
 
 def test_close_does_not_wait_for_the_next_look(store):
