@@ -223,7 +223,7 @@ class Feedback:
     ) -> Attribution:
         """Return the attribution of an event, reported here or elsewhere on the same store.
 
-        It waits for it for `timeout` seconds; None does not wait.
+        It waits for it for `timeout` seconds; None does not wait, nor does a closed guard.
 
         Raises:
             InvalidInputError: An argument is of the wrong type.
@@ -236,8 +236,9 @@ class Feedback:
         event_id = require_text("event_id", event_id)
         if not isinstance(timeout, (Real, NoneType)) or timeout != timeout:
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
-        whose, left = require_tenant(tenant), float(min(timeout or 0.0, threading.TIMEOUT_MAX))
-        if self._parts.worker.wait(event_id, left, tenant=whose):
+        whose, worker = require_tenant(tenant), self._parts.worker
+        left = float(max(0.0, min(timeout or 0.0, threading.TIMEOUT_MAX)))
+        if worker.wait(event_id, left, tenant=whose):
             store = self._parts.store.of_tenant(tenant)
             event, found = store.event(event_id), store.attribution(event_id)
             if event.status == "failed":
@@ -247,6 +248,11 @@ class Feedback:
                 )
             if found is not None:  # or another process has just put back one that had failed
                 return found
+        if worker.outbox.closed:
+            raise (AttributionPendingError if timeout is None else AttributionTimeoutError)(
+                f"event {event_id} is not attributed, and this guard is closed; on a database "
+                "another guard or `ragguard worker` attributes it, else report it anew"
+            )
         if timeout is None:
             raise AttributionPendingError(
                 f"event {event_id} is not attributed yet; pass timeout= to wait for it"

@@ -12,7 +12,7 @@ import pytest
 
 from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution, PassageScore
-from ragguard.audit import MemoryStore
+from ragguard.audit import Event, MemoryStore
 from ragguard.background.reports import MAX_RESPONSE
 from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus, poison
@@ -167,6 +167,25 @@ def test_a_closed_guard_gives_back_what_it_is_attributing(
         assert other.store.event(event).failures == 0
     released.set()
     assert guard._parts.worker.close(WAIT)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "error"), [(None, AttributionPendingError), (3, AttributionTimeoutError)]
+)
+def test_a_closed_guard_says_that_it_is_closed(attributor, timeout, error):
+    store = MemoryStore()
+    guard = Guard(store=store, attributor=attributor)
+    guard.close()
+    store.add_event(Event("e", QUESTION, "1911"))
+    with pytest.raises(error, match=r"e is not attributed, and this guard is closed; .*report it"):
+        guard.attribution("e", timeout=timeout)
+
+
+def test_a_negative_timeout_does_not_wait(guard):
+    guard.store.add_event(Event("e", QUESTION, "1911"))
+    guard.store.claim_event(lease_s=WAIT)
+    with pytest.raises(AttributionTimeoutError, match="within 0 s"):
+        guard.attribution("e", timeout=-3)
 
 
 def test_in_memory_nobody_else_can_attribute():
