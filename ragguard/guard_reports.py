@@ -250,8 +250,8 @@ class Feedback:
                 return found
         if worker.outbox.closed:
             raise (AttributionPendingError if timeout is None else AttributionTimeoutError)(
-                f"event {event_id} is not attributed, and this guard is closed; on a database "
-                "another guard or `ragguard worker` attributes it, else report it anew"
+                f"event {event_id} is not attributed yet, and this guard is closed; on a "
+                "database another guard or `ragguard worker` attributes it, else report it anew"
             )
         if timeout is None:
             raise AttributionPendingError(

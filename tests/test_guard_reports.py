@@ -177,7 +177,9 @@ def test_a_closed_guard_says_that_it_is_closed(attributor, timeout, error):
     guard = Guard(store=store, attributor=attributor)
     guard.close()
     store.add_event(Event("e", QUESTION, "1911"))
-    with pytest.raises(error, match=r"e is not attributed, and this guard is closed; .*report it"):
+    with pytest.raises(
+        error, match=r"e is not attributed yet, and this guard is closed; .*report it"
+    ):
         guard.attribution("e", timeout=timeout)
 
 
@@ -345,6 +347,8 @@ def test_report_never_raises_and_the_event_comes_to_an_end(
     ("query", "response", "why"),
     [
         (QUESTION, None, "response: a NoneType, and no text; pass a str, or a message"),
+        (QUESTION, " \n", "response: blank, and no text; pass a str, or a message"),
+        ("", "1911", "query: blank, and no text"),
         (QUESTION, b"1911", "response: a bytes, and no text"),
         (QUESTION, {"content": "1911"}, "response: a dict, and no text"),
         (None, "1911", "query: a NoneType, and no text"),

@@ -231,13 +231,18 @@ class Worker:
         failures = event.failures + 1
         final = hopeless or failures >= self.max_attempts
         wait_s = self.retry_s[min(failures, len(self.retry_s)) - 1]
-        how = f"with {failures} of {self.max_attempts} failures", f"the next begins in {wait_s:g} s"
         if final:
-            how = "and so has the event, for good", "once that is mended, have it tried again"
-        logger.warning(
-            "attempt %d to attribute event %s failed, %s: %s; %s",
-            *(event.attempts, event.id, how[0], error, how[1]),
-        )
+            logger.warning(
+                "event %s has failed for good, at attempt %d: %s; once that is mended, have it "
+                "tried again with `retry` or `ragguard events retry`",
+                *(event.id, event.attempts, error),
+            )
+        else:
+            logger.warning(
+                "attempt %d to attribute event %s failed, with %d of %d failures: %s; the next "
+                "begins in %g s",
+                *(event.attempts, event.id, failures, self.max_attempts, error, wait_s),
+            )
         return self._set_back(event, error, stop, final=final, wait_s=wait_s)
 
     def _set_back(

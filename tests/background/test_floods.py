@@ -130,7 +130,7 @@ def test_one_reporter_cannot_fill_the_store(url, monkeypatch):
     with Guard(attributor=Fast(), store=url) as guard:
         for i in range(30):
             guard.report(QUERY, f"x{i}", passages=["wool " * 9_000], reporter="ann")
-        with pytest.raises(EventLostError, match="too much within the hour; .* in the next$"):
+        with pytest.raises(EventLostError, match=r"too much within the hour; .* in the next$"):
             guard.report(QUERY, "more", passages=["wool " * 9_000], reporter="ann", wait=WAIT)
         of_bob = guard.report(QUERY, "x", passages=["wool"], reporter="bob", wait=WAIT)
         assert guard.attribution(of_bob, WAIT).cause == "unclear"

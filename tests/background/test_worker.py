@@ -258,7 +258,7 @@ def test_a_failure_that_lasts_is_final(store, worker_of):
     assert failing.calls == 2
 
 
-def test_what_cannot_be_attributed_as_it_is_fails_at_once(store, worker_of):
+def test_what_cannot_be_attributed_as_it_is_fails_at_once(store, worker_of, caplog):
     failing = Failing(99, InvalidInputError("query must be a str that is not blank"))
     worker = worker_of(store, failing)
     worker.submit(event("e"))
@@ -266,6 +266,9 @@ def test_what_cannot_be_attributed_as_it_is_fails_at_once(store, worker_of):
     failed = store.event("e")
     assert (failed.status, failed.attempts, failing.calls) == ("failed", 1, 1)
     assert failed.error == "InvalidInputError: query must be a str that is not blank"
+    assert "event e has failed for good, at attempt 1: InvalidInputError: query must" in caplog.text
+    assert "`ragguard events retry`" in caplog.text
+    assert "of 3 failures" not in caplog.text
 
 
 def test_one_failing_event_does_not_stop_the_others(store, worker_of):

@@ -233,7 +233,7 @@ def test_once_fails_when_an_event_does(run, store_url, with_attributor):
             waited.commit()
         last = run("worker", "--once", "--store", store_url)
         assert last.exit_code == 3
-    assert "the event, for good" in last.stderr
+    assert "has failed for good, at attempt 3" in last.stderr
     assert _statuses(store_url)["e-pending"] == "failed"
 
 
