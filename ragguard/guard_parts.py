@@ -164,7 +164,7 @@ class Parts:
             counter=self.counter,
             queries_come=self.seen.is_fresh,
             attributes=given.attribute,
-            # Another process may be able to search for them; what is in memory is nobody else's.
+            # Another process may be able to search; what is in memory is nobody else's.
             skip_without_passages=retrieve is None and shared,
         )
         self.answering = StoreThreads()

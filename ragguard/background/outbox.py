@@ -55,7 +55,8 @@ class Outbox:
         self.starting = threading.RLock()  # a signal may submit while this thread starts it
         self._queue = FairQueue(max_events=self._max_events, max_bytes=_MAX_BYTES)
         self._unsaved: Counter[Address] = Counter()  # two reporters may hold the same claim
-        self._passageless: Turns[Address] = Turns()  # events not known to be settled
+        # Events without passages that were submitted here, until they are known to be settled.
+        self._passageless: Turns[Address] = Turns()
         self._settled = 0
         self._at_once = _BATCH
         self._told = False  # that events are lost in the end

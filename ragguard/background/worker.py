@@ -59,11 +59,11 @@ class Worker:
     """
 
     store: AuditStore  # of events and attributions; of a tenant's, its own are attributed
-    attributor: EventProcessor
+    processor: EventProcessor
     _: KW_ONLY
     attributes: bool = True  # False: it persists events, and leaves them to other workers
-    # Whether events that bring no passages and were submitted elsewhere are left to a worker that
-    # can search the knowledge base.
+    # True: of events without passages it takes those that were submitted to it. The others are for
+    # workers that can search a knowledge base.
     skip_without_passages: bool = False
     counter: VerdictCounter | None = None  # of the reports that were lost
     queries_come: Callable[[], bool] = lambda: False  # to this process: it rests after each event
@@ -205,11 +205,11 @@ class Worker:
         try:
             self._lease = Lease(self.store, event, lease_s=self.lease_s, max_run_s=self.max_run_s)
             with self._lease as lease, shared_interpreter():
-                found = self.attributor.attribute(event)
+                found = self.processor.attribute(event)
                 if lease.is_lost():
                     return _give_way(event)
                 # An attribution may have cost minutes: it waits for a store that is down.
-                insist(stop, self.lease_s, self.attributor.quarantine, event, found)
+                insist(stop, self.lease_s, self.processor.quarantine, event, found)
                 finish, attempt = self.store.finish_event, event.attempts
                 if not insist(stop, self.lease_s, finish, event.id, found, attempt=attempt):
                     return _give_way(event)
