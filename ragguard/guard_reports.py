@@ -238,8 +238,8 @@ class Feedback:
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
         whose, worker = require_tenant(tenant), self._parts.worker
         left = float(max(0.0, min(timeout or 0.0, threading.TIMEOUT_MAX)))
+        store = self._parts.store.of_tenant(tenant)
         if worker.wait(event_id, left, tenant=whose):
-            store = self._parts.store.of_tenant(tenant)
             event, found = store.event(event_id), store.attribution(event_id)
             if event.status == "failed":
                 raise EventFailedError(
@@ -257,9 +257,14 @@ class Feedback:
             raise AttributionPendingError(
                 f"event {event_id} is not attributed yet; pass timeout= to wait for it"
             )
+        failed = ""
+        with suppress(EventNotFoundError):  # it is still on its way to the store
+            if (error := store.event(event_id).error) is not None:
+                failed = f", an attempt failed ({error}) and is repeated"
         raise AttributionTimeoutError(
-            f"event {event_id} was not attributed within {left:g} s; pass a longer timeout=, or "
-            "where the store is a database start `ragguard worker --knowledge-base` on it"
+            f"event {event_id} was not attributed within {left:g} s{failed}; pass a longer "
+            "timeout=, or where the store is a database start `ragguard worker --knowledge-base` "
+            "on it"
         )
 
     def retry(self, event_id: str, *, tenant: str | None = None) -> bool:

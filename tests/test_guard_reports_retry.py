@@ -93,6 +93,9 @@ def test_it_does_not_wait_after_a_failed_attempt(store, attributor):
             with pytest.raises(AttributionTimeoutError):
                 guard.attribution(event, timeout=0.01)
             failed = bool(guard.store.events()) and guard.store.event(event).failures == 1
+        told = r"within 0\.01 s, an attempt failed \(ConnectionError: no model .*\) and is repeated"
+        with pytest.raises(AttributionTimeoutError, match=told):
+            guard.attribution(event, timeout=0.01)
         attributor.says = "the model is back"
         assert guard.retry(event)
         assert guard.attribution(event, timeout=LONG).reason == "the model is back"
