@@ -253,14 +253,14 @@ class Feedback:
                 f"event {event_id} is not attributed yet, and this guard is closed; on a "
                 "database another guard or `ragguard worker` attributes it, else report it anew"
             )
-        if timeout is None:
-            raise AttributionPendingError(
-                f"event {event_id} is not attributed yet; pass timeout= to wait for it"
-            )
         failed = ""
         with suppress(EventNotFoundError):  # it is still on its way to the store
             if (error := store.event(event_id).error) is not None:
                 failed = f", an attempt failed ({error}) and is repeated"
+        if timeout is None:
+            raise AttributionPendingError(
+                f"event {event_id} is not attributed yet{failed}; pass timeout= to wait for it"
+            )
         raise AttributionTimeoutError(
             f"event {event_id} was not attributed within {left:g} s{failed}; pass a longer "
             "timeout=, or where the store is a database start `ragguard worker --knowledge-base` "
