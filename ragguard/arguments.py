@@ -116,6 +116,13 @@ def require_text(name: str, value: object) -> str:
     return str.__str__(value)  # a subclass may compare and read as it likes
 
 
+def require_bool(**flags: object) -> None:
+    """Check that each of these arguments is True or False."""
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise _refused(name, "True or False", f"{value!r:.60}")
+
+
 def require_names(**names: object) -> None:
     """Check that each of these arguments is a str or None."""
     for name, value in names.items():

@@ -76,6 +76,9 @@ class Guard(Feedback, Deciding):
             for `afilter` and `afilter_batch` one of asyncio's. What it raises is logged.
         record_texts: Whether the store keeps the question and the passages, too, of a verdict that
             dropped, marked or failed; else their hashes and ids alone.
+        attribute: Whether this guard attributes reports, its own and others' on the same store.
+            False leaves all to `ragguard worker`, on a store that outlives the process: `policy`,
+            `retrieve`, `attributor` and `proxy` then do nothing, and the worker's count.
 
     Raises:
         InvalidInputError: An argument is out of range or of the wrong type.
@@ -103,6 +106,7 @@ class Guard(Feedback, Deciding):
         mark_alpha: float | None = None,
         on_verdict: Callable[[Verdict], object] | None = None,
         record_texts: bool = False,
+        attribute: bool = True,
     ) -> None:
         self._parts = Parts(**{name: value for name, value in locals().items() if name != "self"})
         weakref.finalize(self, self._parts.retire).atexit = False

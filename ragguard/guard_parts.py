@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 from ragguard.arguments import (
+    require_bool,
     require_callable,
     require_choice,
     require_method,
@@ -40,7 +41,9 @@ from ragguard.recent_passages import RecentPassages
 from ragguard.trust import as_trust
 from ragguard.verdict import Mode
 
-_CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
+# For the threads. To give back what is being attributed may take 1 more, and to close a SQLite
+# store 2.
+_CLOSE_S = 7.0
 _RETIRE_S, _PAUSE_S = 60.0, 0.05
 
 
@@ -90,10 +93,7 @@ class Parts:
         max_ms = require_number("max_ms", given.max_ms)
         if not max_ms > 0.0:
             raise InvalidInputError(f"max_ms must be positive, not {max_ms:g}; try 50")
-        if not isinstance(given.record_texts, bool):
-            raise InvalidInputError(
-                f"record_texts must be True or False, not {given.record_texts!r}"
-            )
+        require_bool(record_texts=given.record_texts, attribute=given.attribute)
         if given.on_verdict is not None:
             require_callable(on_verdict=given.on_verdict)
         if given.attributor is not None:
@@ -125,6 +125,11 @@ class Parts:
         self._owns_store = given.store is None or isinstance(given.store, (str, os.PathLike))
         self.store = open_store(given.store)
         shared = bool(getattr(self.store, "shared", True))
+        if not (given.attribute or shared):
+            raise InvalidInputError(
+                "attribute=False leaves reports to `ragguard worker`, which cannot see a store in "
+                "memory; pass store= with a path or URL on which a worker runs"
+            )
         policy = as_policy(given.policy, shared=shared)
         self.quarantine = QuarantineWatch(self.store)
         self.counter = VerdictCounter(self.store, on_scored=self._watch_drift)
@@ -158,12 +163,13 @@ class Parts:
             ),
             counter=self.counter,
             queries_come=self.seen.is_fresh,
-            # Another process may be able to search for them; what is in memory is nobody else's.
+            attributes=given.attribute,
+            # Another process may be able to search; what is in memory is nobody else's.
             skip_without_passages=retrieve is None and shared,
         )
         self.answering = StoreThreads()
         # What was not chosen is noted once it does something.
-        if given.policy is not None:
+        if given.policy is not None and given.attribute:
             note_quietly(self.store, policy.change)
         if trust is not None:
             note_quietly(self.store, trust_change(trust))

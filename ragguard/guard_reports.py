@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 from numbers import Real
 from os import PathLike
@@ -25,6 +26,7 @@ from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,
     EventFailedError,
+    EventNotFoundError,
     InvalidInputError,
     StoreError,
 )
@@ -221,7 +223,7 @@ class Feedback:
     ) -> Attribution:
         """Return the attribution of an event, reported here or elsewhere on the same store.
 
-        It waits for it for `timeout` seconds; None does not wait.
+        It waits for it for `timeout` seconds; None does not wait, nor does a closed guard.
 
         Raises:
             InvalidInputError: An argument is of the wrong type.
@@ -234,9 +236,10 @@ class Feedback:
         event_id = require_text("event_id", event_id)
         if not isinstance(timeout, (Real, NoneType)) or timeout != timeout:
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
-        whose, left = require_tenant(tenant), float(min(timeout or 0.0, threading.TIMEOUT_MAX))
-        if self._parts.worker.wait(event_id, left, tenant=whose):
-            store = self._parts.store.of_tenant(tenant)
+        whose, worker = require_tenant(tenant), self._parts.worker
+        left = float(max(0.0, min(timeout or 0.0, threading.TIMEOUT_MAX)))
+        store = self._parts.store.of_tenant(tenant)
+        if worker.wait(event_id, left, tenant=whose):
             event, found = store.event(event_id), store.attribution(event_id)
             if event.status == "failed":
                 raise EventFailedError(
@@ -245,17 +248,27 @@ class Feedback:
                 )
             if found is not None:  # or another process has just put back one that had failed
                 return found
+        if worker.outbox.closed:
+            raise (AttributionPendingError if timeout is None else AttributionTimeoutError)(
+                f"event {event_id} is not attributed yet, and this guard is closed; on a "
+                "database another guard or `ragguard worker` attributes it, else report it anew"
+            )
+        failed = ""
+        with suppress(EventNotFoundError):  # it is still on its way to the store
+            if (error := store.event(event_id).error) is not None:
+                failed = f", an attempt failed ({error}) and is repeated"
         if timeout is None:
             raise AttributionPendingError(
-                f"event {event_id} is not attributed yet; pass timeout= to wait for it"
+                f"event {event_id} is not attributed yet{failed}; pass timeout= to wait for it"
             )
         raise AttributionTimeoutError(
-            f"event {event_id} was not attributed within {left:g} s; pass a longer timeout=, or "
-            "where the store is a database start `ragguard worker --knowledge-base` on it"
+            f"event {event_id} was not attributed within {left:g} s{failed}; pass a longer "
+            "timeout=, or where the store is a database start `ragguard worker --knowledge-base` "
+            "on it"
         )
 
     def retry(self, event_id: str, *, tenant: str | None = None) -> bool:
-        """Have an event attributed again that is done or has failed for good.
+        """Have an event attributed again that is done or has failed, for good or not.
 
         It is pending as if it were new, and `attribution` waits for the new result. What the
         earlier one proposed or put into quarantine stays, unless `undo(event=...)` takes it back.
@@ -263,7 +276,8 @@ class Feedback:
         worker that has a knowledge base.
 
         Returns:
-            False if it waits already or is being attributed; and in memory, if too many wait.
+            False if its turn comes anyway, or it is being attributed; and in memory, if too many
+            wait.
 
         Raises:
             EventLostError: It was reported by this guard and lost.
@@ -272,7 +286,9 @@ class Feedback:
         """
         event_id = require_text("event_id", event_id)
         worker, whose = self._parts.worker, require_tenant(tenant)
-        is_settled = worker.wait(event_id, 0.0, tenant=whose)
-        done = self._parts.store.of_tenant(tenant).retry_events([event_id]) if is_settled else []
+        worker.wait(event_id, 0.0, tenant=whose)  # or raise
+        done: list[str] = []
+        with suppress(EventNotFoundError):  # it is still on its way to the store
+            done = self._parts.store.of_tenant(tenant).retry_events([event_id])
         worker.wake()
         return bool(done)

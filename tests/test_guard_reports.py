@@ -12,7 +12,7 @@ import pytest
 
 from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution, PassageScore
-from ragguard.audit import MemoryStore
+from ragguard.audit import Event, MemoryStore
 from ragguard.background.reports import MAX_RESPONSE
 from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus, poison
@@ -21,6 +21,7 @@ from ragguard.errors import (
     AttributionTimeoutError,
     EventFailedError,
     EventNotFoundError,
+    InvalidInputError,
 )
 from ragguard.text import both_ends
 
@@ -126,6 +127,77 @@ def test_what_one_guard_traces_another_on_the_same_file_drops_at_once(tmp_path, 
         assert texts(other.attribution(event).responsible) == [LIE]
 
 
+def test_a_guard_can_leave_attribution_to_others(tmp_path, attributor):
+    path = str(tmp_path / "audit.db")
+    with Guard(store=path, attributor=attributor, policy="auto", attribute=False) as one:
+        events = [one.report(QUESTION, "1911", passages=[LIE], reporter="ann", wait=True)]
+        events.append(one.report("never asked", "1911", wait=True))  # without passages
+        with pytest.raises(AttributionTimeoutError, match="start `ragguard worker"):
+            one.attribution(events[0], timeout=0.02)
+        assert {event.attempts for event in one.store.events()} == {0}
+        assert "ragguard-attribute" not in one.health().threads
+        assert one.store.trail() == []  # its policy is not in force
+        with Guard(store=path, attributor=attributor, retrieve=lambda *_: [Passage(LIE)]) as other:
+            other.attribution(events[1], timeout=WAIT)
+            assert texts(one.attribution(events[1], timeout=WAIT).responsible) == [LIE]
+            assert texts(one.attribution(events[0], timeout=WAIT).responsible) == [LIE]
+        assert one.retry(events[0])
+        assert one.store.event(events[0]).status == "pending"
+        assert {entry.status for entry in one.store.quarantine()} == {"proposed"}
+
+
+def test_a_closed_guard_gives_back_what_it_is_attributing(
+    tmp_path, monkeypatch, attributor, caplog
+):
+    class Hanging:
+        def attribute(self, query, response, retrieve):
+            begun.set()
+            assert released.wait(WAIT)
+
+    monkeypatch.setattr("ragguard.guard_parts._CLOSE_S", 0.01)
+    begun, released = threading.Event(), threading.Event()
+    path = tmp_path / "audit.db"
+    guard = Guard(store=path, attributor=Hanging())
+    event = guard.report(QUESTION, "1911", passages=[LIE])
+    assert begun.wait(WAIT)
+    guard.close()
+    assert f"event {event} is given back: its worker was closed" in caplog.text
+    with Guard(store=path, attributor=attributor) as other:
+        assert texts(other.attribution(event, timeout=WAIT).responsible) == [LIE]
+        assert other.store.event(event).failures == 0
+    released.set()
+    assert guard._parts.worker.close(WAIT)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "error"), [(None, AttributionPendingError), (3, AttributionTimeoutError)]
+)
+def test_a_closed_guard_says_that_it_is_closed(attributor, timeout, error):
+    store = MemoryStore()
+    guard = Guard(store=store, attributor=attributor)
+    guard.close()
+    store.add_event(Event("e", QUESTION, "1911"))
+    with pytest.raises(
+        error, match=r"e is not attributed yet, and this guard is closed; .*report it"
+    ):
+        guard.attribution("e", timeout=timeout)
+
+
+def test_a_negative_timeout_does_not_wait(guard):
+    guard.store.add_event(Event("e", QUESTION, "1911"))
+    guard.store.claim_event(lease_s=WAIT)
+    told = r"not attributed within 0 s; pass a longer timeout=, or where the store is a data"
+    with pytest.raises(AttributionTimeoutError, match=told):
+        guard.attribution("e", timeout=-3)
+
+
+def test_in_memory_nobody_else_can_attribute():
+    with pytest.raises(InvalidInputError, match="cannot see a store in memory; pass store="):
+        Guard(attribute=False)
+    with pytest.raises(InvalidInputError, match="attribute must be True or False, not 'no'"):
+        Guard(attribute="no")
+
+
 def test_the_reported_passages_go_before_the_remembered_ones(guard, attributor):
     guard.filter(QUESTION, QUIET)
     event = guard.report(QUESTION, "1911", passages=[LIE, Passage(QUIET[0])])
@@ -193,6 +265,7 @@ def test_report_returns_while_the_attribution_runs_and_pending_says_so():
 @pytest.mark.slow
 def test_an_attribution_that_fails_for_good_names_its_cause(caplog):
     with Guard(attributor=Failing()) as guard, caplog.at_level(logging.CRITICAL, "ragguard"):
+        guard._parts.worker.retry_s = (0.001,)
         event = guard.report(QUESTION, "1911", passages=[LIE])
         with pytest.raises(EventFailedError, match="RuntimeError: the proxy melted"):
             guard.attribution(event, timeout=WAIT)
@@ -275,6 +348,8 @@ def test_report_never_raises_and_the_event_comes_to_an_end(
     ("query", "response", "why"),
     [
         (QUESTION, None, "response: a NoneType, and no text; pass a str, or a message"),
+        (QUESTION, " \n", "response: blank, and no text; pass a str, or a message"),
+        ("", "1911", "query: blank, and no text"),
         (QUESTION, b"1911", "response: a bytes, and no text"),
         (QUESTION, {"content": "1911"}, "response: a dict, and no text"),
         (None, "1911", "query: a NoneType, and no text"),

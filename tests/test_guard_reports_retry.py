@@ -1,11 +1,14 @@
 """`Guard.retry`: what failed, or was attributed with less, is attributed again."""
 
+import time
+
 import pytest
 
 from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution
 from ragguard.errors import (
     AttributionPendingError,
+    AttributionTimeoutError,
     EventFailedError,
     EventLostError,
     EventNotFoundError,
@@ -36,6 +39,7 @@ def attributor():
 def guard(request, new_url, attributor, monkeypatch):
     monkeypatch.setattr("ragguard.background.threads._FIRST_RETRY_S", 0.001)
     with Guard(store=new_url(request.param), attributor=attributor) as made:
+        made._parts.worker.retry_s = (0.001,)
         yield made
 
 
@@ -78,6 +82,23 @@ def test_while_it_waits_there_is_no_answer(store, attributor):
     assert not guard.retry(event)
     with pytest.raises(AttributionPendingError):
         guard.attribution(event)
+
+
+def test_it_does_not_wait_after_a_failed_attempt(store, attributor):
+    with Guard(store=store, attributor=attributor) as guard:
+        guard._parts.worker.retry_s = (3600.0,)
+        event = guard.report("when?", "at four", passages=PAGES)
+        failed, deadline = False, time.monotonic() + LONG
+        while not failed and time.monotonic() < deadline:
+            with pytest.raises(AttributionTimeoutError):
+                guard.attribution(event, timeout=0.01)
+            failed = bool(guard.store.events()) and guard.store.event(event).failures == 1
+        told = r"within 0\.01 s, an attempt failed \(ConnectionError: no model .*\) and is repeated"
+        with pytest.raises(AttributionTimeoutError, match=told):
+            guard.attribution(event, timeout=0.01)
+        attributor.says = "the model is back"
+        assert guard.retry(event)
+        assert guard.attribution(event, timeout=LONG).reason == "the model is back"
 
 
 def test_what_there_is_not(store):

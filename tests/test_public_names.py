@@ -151,6 +151,7 @@ def test_guard_takes_what_the_contract_says():
         "mark_alpha": None,
         "on_verdict": None,
         "record_texts": False,
+        "attribute": True,
     }
 
 

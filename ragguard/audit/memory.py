@@ -30,7 +30,7 @@ _LOST = "lost: too many events wait"
 class _Kept:
     event: Event
     lanes: set[str]  # of whoever reported it
-    claimable_at: float = 0.0  # while it is open: 0, or the end of the lease
+    claimable_at: float = 0.0  # while it is open: the end of its lease, or of its wait
     attribution: Attribution | None = None
 
     @property
@@ -156,13 +156,14 @@ class MemoryStore(MemoryRecords):
         final: bool,
         attempt: int | None = None,
         counts: bool = True,
+        wait_s: float = 0.0,
     ) -> bool:
         with self._lock:
             kept = self._claimed(event_id)
             if kept.event.status not in OPEN or not _holds(kept, attempt):
                 return False
             status, failures = "failed" if final else "pending", kept.event.failures + int(counts)
-            self._put(kept, status=status, error=error, failures=failures)
+            self._put(kept, wait_s, status=status, error=error, failures=failures)
             return True
 
     def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:
@@ -200,7 +201,8 @@ class MemoryStore(MemoryRecords):
                 kept = self._events[event_id]
                 is_full = len(self._turns) >= self._max_open
                 too_large = self._turns.size + kept.nbytes > _OPEN_BYTES
-                if kept.event.status in OPEN or is_full or too_large:
+                waits = kept.event.status == "pending" and kept.claimable_at > time.monotonic()
+                if not waits and (kept.event.status in OPEN or is_full or too_large):
                     continue
                 self._finished.remove(event_id)
                 lane = kept.event.lane
@@ -239,9 +241,9 @@ class MemoryStore(MemoryRecords):
             raise no_event(event_id)
         return self._events[event_id]
 
-    def _put(self, kept: _Kept, **changes: Any) -> None:
+    def _put(self, kept: _Kept, wait_s: float = 0.0, **changes: Any) -> None:
         kept.event = event = replace(kept.event, **changes)
-        kept.claimable_at = 0.0
+        kept.claimable_at = time.monotonic() + wait_s
         if event.status in OPEN:
             return
         self._turns.remove(event.id)

@@ -125,7 +125,8 @@ class EventRow(OfRecord[Event], Base):
     created_at: Mapped[datetime]
     attempts: Mapped[int]
     error: Mapped[str | None]
-    # Seconds since 1970: 0 when pending, the end of the lease when running, else NULL.
+    # Seconds since 1970: when pending 0, or the end of the wait after a failed attempt; when
+    # running the end of the lease; else NULL.
     claimable_at: Mapped[float | None]
     failures: Mapped[int] = mapped_column(server_default="0")
     attempts_before: Mapped[int] = mapped_column(server_default="0")

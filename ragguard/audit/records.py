@@ -239,11 +239,13 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
         final: bool,
         attempt: int | None = None,
         counts: bool = True,
+        wait_s: float = 0.0,
     ) -> bool:
         """Set the event back to "pending", or to "failed" when `final`, and keep the error.
 
-        It is one of the event's `failures` unless `counts` is False, as for an attempt that was
-        interrupted. An event that is done or failed stays so. `attempt`, what is returned and what
+        Nobody claims it again before `wait_s` seconds are over. It is one of the event's `failures`
+        unless `counts` is False, as for an attempt that was interrupted. An event that is done or
+        failed stays so. `attempt`, what is returned and what
         is raised are as in `finish_event`.
         """
 
@@ -262,11 +264,11 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
     def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
         """Put events that are done or failed back to "pending"; return which, in this order.
 
-        None means all that failed, the oldest first. What is open is left alone, and what a store
-        in memory has no room for; where two ask for one event one of them gets it. Each waits in
-        the lane of its first reporter as if it were new, without error and failures; its `attempts`
-        go on. Raises `EventNotFoundError`, before any is changed, for an id that the tenant does
-        not have.
+        None means all that failed, the oldest first. One that waits after a failed attempt waits no
+        longer. Left alone is what else is open, and what a store in memory has no room for; where
+        two ask for one event one of them gets it. Each waits in the lane of its first reporter as
+        if it were new, without error and failures; its `attempts` go on. Raises
+        `EventNotFoundError`, before any is changed, for an id that the tenant does not have.
         """
 
     def answer_key(self) -> bytes:

@@ -115,8 +115,10 @@ class SqlEvents(TenantViews):
         final: bool,
         attempt: int | None = None,
         counts: bool = True,
+        wait_s: float = 0.0,
     ) -> bool:
         with self._database.write() as session:
+            again_at = epoch_now(session) + wait_s if wait_s else 0.0
             seq = _changed(
                 session,
                 EventRow.id == event_id,
@@ -124,7 +126,7 @@ class SqlEvents(TenantViews):
                 *_held(attempt),
                 status="failed" if final else "pending",
                 error=error,
-                claimable_at=None if final else 0.0,
+                claimable_at=None if final else again_at,
                 failures=EventRow.failures + int(counts),
             )
             return seq is not None or _left_alone(session, event_id)
@@ -171,7 +173,8 @@ class SqlEvents(TenantViews):
         done: list[str] = []
         for first in range(0, len(wanted), _AT_ONCE):
             with self._database.write() as session:
-                done += _put_back(session, wanted[first : first + _AT_ONCE], settled)
+                some = wanted[first : first + _AT_ONCE]
+                done += _put_back(session, some, _may_begin(session, settled))
         return done
 
     def _of_id(self, event_id: str) -> tuple[ColumnElement[bool], ...]:
@@ -249,21 +252,26 @@ def _count(session: Session, event: Event, turn: int) -> None:
     )
 
 
-def _put_back(session: Session, ids: Sequence[str], settled: Sequence[str]) -> list[str]:
-    """Put those of the events back to "pending" that have one of these statuses; return which."""
+def _may_begin(session: Session, settled: Sequence[str]) -> ColumnElement[bool]:
+    """The condition that an event has one of these statuses, or waits after a failed attempt."""
+    waits = (EventRow.status == "pending") & (EventRow.claimable_at > epoch_now(session))
+    return EventRow.status.in_(settled) | waits
+
+
+def _put_back(session: Session, ids: Sequence[str], which: ColumnElement[bool]) -> list[str]:
+    """Put those of the events back to "pending" for which this holds; return their ids."""
     who = select(EventRow.id, EventRow.reporter, EventRow.tenant)
-    rows = session.execute(who.where(EventRow.id.in_(ids), EventRow.status.in_(settled)))
+    rows = session.execute(who.where(EventRow.id.in_(ids), which))
     lanes = {row.id: lane_of(row.reporter, row.tenant) for row in rows}
     next_in = _turns(session)
     turns = {event_id: next_in(lanes[event_id]) for event_id in ids if event_id in lanes}
     done = set()
     # In the order of ids, as `add_events` does: two writers in different order would deadlock.
     for event_id in sorted(turns):
-        where = (EventRow.id == event_id, EventRow.status.in_(settled))
         anew: dict[str, Any] = {"status": "pending", "error": None, "failures": 0}
         anew |= {"claimable_at": 0.0, "lane": lanes[event_id], "turn": turns[event_id]}
         anew["attempts_before"] = EventRow.attempts
-        if _changed(session, *where, **anew) is not None:
+        if _changed(session, EventRow.id == event_id, which, **anew) is not None:
             done.add(event_id)
     return [event_id for event_id in ids if event_id in done]
 

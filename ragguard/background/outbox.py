@@ -55,11 +55,14 @@ class Outbox:
         self.starting = threading.RLock()  # a signal may submit while this thread starts it
         self._queue = FairQueue(max_events=self._max_events, max_bytes=_MAX_BYTES)
         self._unsaved: Counter[Address] = Counter()  # two reporters may hold the same claim
-        self._passageless: Turns[Address] = Turns()  # events not known to be settled
+        # Events without passages that were submitted here, until they are known to be settled.
+        self._passageless: Turns[Address] = Turns()
         self._settled = 0
         self._at_once = _BATCH
-        # Something is to be saved; was, cleared by whoever waits for it; and all is to end.
-        self.work, self.saved, self.stop = (threading.Event() for _ in range(3))
+        self._told = False  # that events are lost in the end
+        self.work = threading.Event()  # set: there is something to save
+        self.saved = threading.Event()  # set: something was saved; whoever waits for it clears it
+        self.stop = threading.Event()  # set: the thread is to save the rest and end
         self.thread: threading.Thread | None = None
 
     @property
@@ -77,10 +80,11 @@ class Outbox:
         lane, address = event.lane, event.address
         with self._changed:
             if self.closed:
-                self._losses.add(event, "the guard is closed")
+                self._losses.add(event, "the guard is closed; report it to another one")
                 return False
             if not self._quota.covers(lane, event.nbytes):
-                self._losses.add(event, "its reporter has filed too much within the hour")
+                why = "its reporter has filed too much within the hour; report it again in the next"
+                self._losses.add(event, why)
                 return False
             is_more, dropped = self._queue.put(event)
             self._unsaved[address] += is_more
@@ -89,7 +93,11 @@ class Outbox:
                 if (over := self._passageless.surplus(lane, _MAX_PASSAGELESS)) is not None:
                     self._passageless.remove(over)
             for one in dropped:
-                self._lose(one, "too many reports wait for the store, most of them of its reporter")
+                self._lose(
+                    one,
+                    "too many reports wait for the store, most of them of its reporter; report it "
+                    "again, with wait=True to be told at once",
+                )
             return address in self._unsaved
 
     def start(self) -> None:
@@ -116,10 +124,8 @@ class Outbox:
         elif thread is not threading.current_thread():
             thread.join(timeout)
             if thread.is_alive() and self.unsaved:
-                logger.error(
-                    "%d events are lost unless the store, which has not answered in time, still "
-                    "takes them",
-                    self.unsaved,
+                self._tell_unsaved(
+                    "are lost unless the store, which has not answered in time, still takes them"
                 )
 
     def settle(self, event: Event) -> None:
@@ -206,7 +212,13 @@ class Outbox:
             while self.unsaved:
                 self._save_some()
         except StoreError as error:
-            logger.error("%d events are lost, the store fails: %s", self.unsaved, error)
+            self._tell_unsaved(f"are lost, the store fails: {error}")
+
+    def _tell_unsaved(self, what: str) -> None:
+        """Log it at the first try to save the rest: the exit of the interpreter is another one."""
+        if not self._told:
+            self._told = True
+            logger.error("%d events %s", self.unsaved, what)
 
     def _save_some(self) -> None:
         """Save many events in one transaction, or one that the store may not want by itself."""
@@ -221,7 +233,8 @@ class Outbox:
             self._at_once = 1
             with self._changed:
                 if alone and not isinstance(error, StoreError):
-                    self._lose(events[0], f"the store refused it: {error}")
+                    why = f"the store refused it: {error}; report it again without that"
+                    self._lose(events[0], why)
                     return
                 # One that the store cannot take must block no other.
                 for event in self._queue.put_back(events, last=alone):
@@ -257,10 +270,7 @@ class Outbox:
 
     def _raise_if_lost(self, address: Address) -> None:
         if (why := self._losses.why.get(address)) is not None:
-            raise EventLostError(
-                f"event {address[1]} was lost: {why}; "
-                "report it again, with wait=True to be told at once"
-            )
+            raise EventLostError(f"event {address[1]} was lost: {why}")
 
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, get_args
 
 from ragguard.arguments import (
+    require_bool,
     require_choice,
     require_names,
     require_positive,
@@ -55,10 +56,7 @@ class Policy(Limits):
     def __post_init__(self) -> None:
         if self.name is not None:
             require_choice("policy", self.name, get_args(PolicyName))
-        if not isinstance(self.answered_only, bool):
-            raise InvalidInputError(
-                f"answered_only must be True or False, not {self.answered_only!r}"
-            )
+        require_bool(answered_only=self.answered_only)
         for name in ("quorum", "top_k", "per_reporter", "per_hour", "proposals"):
             object.__setattr__(self, name, require_whole(name, getattr(self, name)))
         require_share("attack_alpha", self.attack_alpha, usual=0.05)

@@ -49,14 +49,20 @@ def said(name: str, given: object) -> str:
 
 
 def said_or_type(name: str, given: object, unread: list[str]) -> str:
-    """Return what `said` returns, or of a number its digits; else the type, and why to `unread`."""
+    """Return what `said` returns, or of a number its digits; else the type, and why to `unread`.
+
+    What is blank is returned as well; why it is nothing to attribute goes to `unread`.
+    """
     try:
         with suppress(ValueError):  # an int of 5,000 digits
             given = str(given) if isinstance(given, Real) else given
-        return said(name, given)
+        text = said(name, given)
     except InvalidInputError as error:
         unread.append(str(error))
         return f"<{type(given).__name__}>"
+    if not text.strip():
+        unread.append(f"{name}: blank, {NO_TEXT}")
+    return text
 
 
 def as_text(given: object) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
 
@@ -14,6 +13,7 @@ from ragguard.arguments import require_positive
 from ragguard.attribution.result import Attribution
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.verdict_counter import VerdictCounter
+from ragguard.background.lease import Lease
 from ragguard.background.outbox import Outbox
 from ragguard.background.threads import (
     Backoff,
@@ -26,6 +26,8 @@ from ragguard.background.threads import (
 from ragguard.errors import InvalidInputError, RagguardError
 
 logger = logging.getLogger(__name__)
+
+_GIVE_BACK_S = 1.0
 
 
 class EventProcessor(Protocol):
@@ -57,15 +59,18 @@ class Worker:
     """
 
     store: AuditStore  # of events and attributions; of a tenant's, its own are attributed
-    attributor: EventProcessor
+    processor: EventProcessor
     _: KW_ONLY
-    # Whether events that bring no passages and were submitted elsewhere are left to a worker that
-    # can search the knowledge base.
+    attributes: bool = True  # False: it persists events, and leaves them to other workers
+    # True: of events without passages it takes those that were submitted to it. The others are for
+    # workers that can search a knowledge base.
     skip_without_passages: bool = False
     counter: VerdictCounter | None = None  # of the reports that were lost
     queries_come: Callable[[], bool] = lambda: False  # to this process: it rests after each event
     on_idle: Callable[[], object] = lambda: None  # called when there is no event to attribute
     max_attempts: int = 3  # that fail before the event has failed for good
+    # Seconds that an event waits after its first failure, its second ...; the last is for all more.
+    retry_s: tuple[float, ...] = (10.0, 60.0)
     max_starts: int = 10  # of an event, until it is tried again: one may kill every worker
     # Seconds after which the event of a worker that died is claimed anew; renewed when a third of
     # it is over. For as long a failing store is tried again.
@@ -78,9 +83,11 @@ class Worker:
     def __post_init__(self) -> None:
         for name in ("max_attempts", "max_starts", "max_unsaved", "lease_s", "max_run_s", "poll_s"):
             require_positive(**{name: getattr(self, name)})
+        for seconds in self.retry_s or (0.0,):
+            require_positive(retry_s=seconds)
         self.outbox = Outbox(self.store, self.max_unsaved, self.counter)
         self._thread: threading.Thread | None = None
-        self._since: float | None = None  # when the attempt that runs began
+        self._lease: Lease | None = None  # of the latest attempt
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -90,8 +97,7 @@ class Worker:
     @property
     def attributing_s(self) -> float:
         """Seconds for which an attempt has run by now; 0.0 if none runs."""
-        since = self._since
-        return 0.0 if since is None else time.monotonic() - since
+        return 0.0 if self._lease is None else self._lease.held_s
 
     def submit(self, event: Event) -> bool:
         """Take over an event, without waiting or raising; False if the event is lost already."""
@@ -109,7 +115,7 @@ class Worker:
         self.outbox.start()
         with self.outbox.starting:
             before = self._thread
-            if not self.outbox.closed:
+            if self.attributes and not self.outbox.closed:
                 self._thread = running(before, self._attribute_all, "ragguard-attribute")
         if self._thread is not before:
             self.outbox.saved.set()
@@ -128,13 +134,16 @@ class Worker:
         """Persist what is not yet persisted, let a running attribution end, stop the threads.
 
         True when all events are in the store, where open ones stay for the next worker, and all
-        threads have ended within `timeout`.
+        threads have ended within `timeout`. An attribution that runs on has its event given back to
+        the store, in a second more, and changes nothing any more.
         """
         deadline = Deadline(timeout)
         self.outbox.close(deadline.left())
         for thread in self.threads:
             if thread is not threading.current_thread():
                 thread.join(deadline.left())
+                if thread is self._thread and thread.is_alive() and self._lease is not None:
+                    self._lease.give_back(_GIVE_BACK_S)
         return not self.outbox.unsaved and not self.threads
 
     def run_once(self) -> bool:
@@ -177,11 +186,13 @@ class Worker:
                 continue
             began = time.thread_time()
             if not self._attempt(event, stop):
-                idle(self.poll_s)  # what failed now would likely fail again at once
+                idle(self.poll_s)  # where one has failed, the next would likely fail as well
             if self.queries_come():
                 stop.wait(rest_s(time.thread_time() - began))
 
     def _claim(self) -> Event | None:
+        if not self.attributes:
+            return None
         passageless = self.outbox.passageless() if self.skip_without_passages else None
         return self.store.claim_event(lease_s=self.lease_s, passageless=passageless)
 
@@ -192,12 +203,13 @@ class Worker:
             given_up = f"given up after {self.max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)
         try:
-            with self._lease(event) as is_lost, shared_interpreter():
-                found = self.attributor.attribute(event)
-                if is_lost():
+            self._lease = Lease(self.store, event, lease_s=self.lease_s, max_run_s=self.max_run_s)
+            with self._lease as lease, shared_interpreter():
+                found = self.processor.attribute(event)
+                if lease.is_lost():
                     return _give_way(event)
                 # An attribution may have cost minutes: it waits for a store that is down.
-                insist(stop, self.lease_s, self.attributor.quarantine, event, found)
+                insist(stop, self.lease_s, self.processor.quarantine, event, found)
                 finish, attempt = self.store.finish_event, event.attempts
                 if not insist(stop, self.lease_s, finish, event.id, found, attempt=attempt):
                     return _give_way(event)
@@ -206,63 +218,38 @@ class Worker:
             hopeless = isinstance(error, InvalidInputError)
             return self._fail(event, f"{type(error).__name__}: {error}", stop, hopeless=hopeless)
         except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
-            self._fail(event, "the worker was interrupted", stop, counts=False)
+            why = "the worker was interrupted"
+            logger.warning("event %s is given back: %s", event.id, why)
+            self._set_back(event, why, stop, final=False, counts=False)
             raise
         self.outbox.settle(event)
         return True
 
-    @contextmanager
-    def _lease(self, event: Event) -> Iterator[Callable[[], bool]]:
-        """Renew the claim in a thread until the block ends; yield whether another worker has it."""
-        ended = threading.Event()
-
-        def is_lost() -> bool:
-            try:
-                return not self.store.renew_lease(
-                    event.id, lease_s=self.lease_s, attempt=event.attempts
-                )
-            except Exception as error:  # what is written at the end is fenced as well
-                logger.warning("the lease of event %s is not renewed: %s", event.id, error)
-                return False
-
-        def renew() -> None:
-            limit = Deadline(self.max_run_s)
-            while not ended.wait(self.lease_s / 3) and not is_lost():
-                if not limit.left():
-                    logger.error(
-                        "event %s has been attributed for %g s: another worker may take it; give "
-                        "the model a time-out, since nothing else is attributed here meanwhile",
-                        *(event.id, self.max_run_s),
-                    )
-                    return
-
-        self._since = time.monotonic()
-        thread = threading.Thread(target=renew, name="ragguard-lease", daemon=True)
-        thread.start()
-        try:
-            yield is_lost
-        finally:
-            self._since = None
-            ended.set()
-            thread.join()
-
     def _fail(
-        self,
-        event: Event,
-        error: str,
-        stop: threading.Event,
-        *,
-        hopeless: bool = False,
-        counts: bool = True,
+        self, event: Event, error: str, stop: threading.Event, *, hopeless: bool = False
     ) -> bool:
-        failures = event.failures + int(counts)
+        failures = event.failures + 1
         final = hopeless or failures >= self.max_attempts
-        logger.warning(
-            "attempt %d to attribute event %s failed, with %d of %d failures: %s",
-            *(event.attempts, event.id, failures, self.max_attempts, error),
-        )
+        wait_s = self.retry_s[min(failures, len(self.retry_s)) - 1]
+        if final:
+            logger.warning(
+                "event %s has failed for good, at attempt %d: %s; once that is mended, have it "
+                "tried again with `retry` or `ragguard events retry`",
+                *(event.id, event.attempts, error),
+            )
+        else:
+            logger.warning(
+                "attempt %d to attribute event %s failed, with %d of %d failures: %s; the next "
+                "begins in %g s",
+                *(event.attempts, event.id, failures, self.max_attempts, error, wait_s),
+            )
+        return self._set_back(event, error, stop, final=final, wait_s=wait_s)
+
+    def _set_back(
+        self, event: Event, error: str, stop: threading.Event, *, final: bool, **how: float
+    ) -> bool:
+        how |= {"final": final, "attempt": event.attempts}
         try:
-            how = {"final": final, "counts": counts, "attempt": event.attempts}
             changed = insist(stop, self.lease_s, self.store.fail_event, event.id, error, **how)
         except RagguardError as failure:
             logger.error("event %s stays claimed until its lease ends: %s", event.id, failure)
@@ -276,8 +263,8 @@ class Worker:
 
 def _give_way(event: Event) -> bool:
     logger.warning(
-        "attempt %d to attribute event %s came too late: another worker has it, or it was undone",
-        event.attempts,
-        event.id,
+        "attempt %d to attribute event %s came too late: it was given back or undone, or another "
+        "worker has it",
+        *(event.attempts, event.id),
     )
     return True

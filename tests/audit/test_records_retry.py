@@ -58,6 +58,19 @@ def test_what_is_open_is_left_alone(store):
     assert store.finish_event("runs", attribution(), attempt=claimed.attempts)
 
 
+def test_what_waits_after_a_failed_attempt_begins_at_once(store):
+    store.add_event(event("e"))
+    store.claim_event(lease_s=3600)
+    store.fail_event("e", "down", final=False, attempt=1, wait_s=3600)
+    assert store.retry_events() == []  # it has not failed for good
+    assert store.claim_event(lease_s=3600) is None
+    assert store.retry_events(["e"]) == ["e"]
+    anew = store.event("e")
+    assert (anew.attempts, anew.attempts_before, anew.failures, anew.error) == (1, 1, 0, None)
+    assert store.claim_event(lease_s=3600).attempts == 2
+    assert store.claim_event(lease_s=3600) is None
+
+
 def test_an_unknown_id_changes_nothing(store):
     failed(store, "e")
     failed(store.of_tenant("acme"), "theirs", tenant="acme")

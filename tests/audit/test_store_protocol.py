@@ -1,6 +1,7 @@
 """What every store must do, on every database."""
 
 import pickle
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -153,6 +154,25 @@ def test_an_interruption_is_no_failure(store):
     store.claim_event(lease_s=3600)
     assert store.fail_event("e", "broken", final=False, attempt=2)
     assert store.event("e") == event("e", attempts=2, failures=1, error="broken")
+
+
+def test_after_a_failed_attempt_an_event_waits_and_others_go_on(store):
+    store.add_events([event("a"), event("b")])
+    assert store.claim_event(lease_s=3600).id == "a"
+    assert store.fail_event("a", "down", final=False, attempt=1, wait_s=3600)
+    assert store.event("a") == event("a", attempts=1, failures=1, error="down")
+    assert claims(store, 2) == ["b", None]
+    store.renew_lease("a", lease_s=0)  # it is nobody's
+    assert store.claim_event(lease_s=3600) is None
+
+
+def test_a_wait_ends(store):
+    store.add_event(event("e"))
+    store.claim_event(lease_s=3600)
+    store.fail_event("e", "down", final=False, wait_s=0.02)
+    assert store.claim_event(lease_s=3600) is None
+    time.sleep(0.03)
+    assert store.claim_event(lease_s=3600).attempts == 2
 
 
 def test_what_was_cut_is_kept(store):

@@ -159,13 +159,13 @@ class StoreStates(RuleBasedStateMachine):
         self.attributions[event_id] = attribution
         self._settle(event_id)
 
-    @rule(event_id=names, error=texts, final=st.booleans())
-    def fail_event(self, event_id, error, final):
+    @rule(event_id=names, error=texts, final=st.booleans(), wait_s=leases)
+    def fail_event(self, event_id, error, final, wait_s):
         if event_id not in self.events:
             with pytest.raises(EventNotFoundError):
                 self.store.fail_event(event_id, error, final=final)
             return
-        self.store.fail_event(event_id, error, final=final)
+        self.store.fail_event(event_id, error, final=final, wait_s=wait_s)
         event = self.events[event_id]
         if event.status in ("pending", "running"):
             self.events[event_id] = replace(
@@ -174,7 +174,10 @@ class StoreStates(RuleBasedStateMachine):
                 error=error,
                 failures=event.failures + 1,
             )
-            (self._settle if final else self.free.add)(event_id)
+            if final:
+                self._settle(event_id)
+            else:
+                (self.free.discard if wait_s else self.free.add)(event_id)
 
     @rule(event_id=names, reporter=texts, first=st.booleans(), error=texts)
     def withdraw_reporter(self, event_id, reporter, first, error):
@@ -207,7 +210,13 @@ class StoreStates(RuleBasedStateMachine):
             return
         done = self.store.retry_events(wanted)
         statuses = ("failed",) if wanted is None else ("done", "failed")
+        waiting = [
+            one
+            for one in wanted or ()
+            if self.events[one].status == "pending" and one not in self.free
+        ]
         settled = [one for one in wanted or self.events if self.events[one].status in statuses]
+        settled += waiting
         assert sorted(done) == sorted(set(settled) if wanted != [] else [])
         for event_id in done:
             event = self.events[event_id]

@@ -1,4 +1,5 @@
 import logging
+import re
 import textwrap
 import threading
 
@@ -94,7 +95,7 @@ def worker_of():
 
     def make(store, *steps, **options):
         steps = Steps(*steps) if steps else Steps(attribute)
-        workers.append(Worker(store, steps, **{"poll_s": 0.01, **options}))
+        workers.append(Worker(store, steps, **{"poll_s": 0.01, "retry_s": (0.001,), **options}))
         return workers[-1]
 
     yield make
@@ -201,8 +202,48 @@ def test_a_failing_attribution_is_tried_again(store, worker_of, caplog):
     assert worker.wait("e", LONG)
     done = store.event("e")
     assert (done.status, done.attempts, done.failures, done.error) == ("done", 3, 2, None)
-    told = "attempt 1 to attribute event e failed, with 1 of 3 failures: ValueError: broken"
+    told = (
+        "attempt 1 to attribute event e failed, with 1 of 3 failures: ValueError: broken; the next"
+    )
     assert told in caplog.text
+
+
+def test_an_event_waits_longer_after_each_failure(store, caplog):
+    waits = []
+
+    class Watched(type(store)):
+        def fail_event(self, event_id, error, *, wait_s, **how):
+            waits.append(wait_s)
+            return super().fail_event(event_id, error, wait_s=0.0, **how)
+
+    store.__class__ = Watched
+    worker = Worker(store, Steps(Failing(99)), max_attempts=5)
+    store.add_event(event("e"))
+    while worker.run_once():
+        pass
+    assert waits[:4] == [10.0, 60.0, 60.0, 60.0]
+    assert store.event("e").status == "failed"
+    assert "attempt 2 to attribute event e failed, with 2 of 5" in caplog.text
+    assert "broken; the next begins in 60 s" in caplog.text
+
+
+def test_others_go_on_while_an_event_waits(store, worker_of):
+    def pick(flagged):
+        if flagged.id == "bad":
+            raise ConnectionError("no database answers")
+        return attribute(flagged)
+
+    worker = worker_of(store, pick, retry_s=(3600.0,))
+    for name in ("bad", "good"):
+        store.add_event(event(name))
+    assert worker.wait("good", LONG)
+    waiting = store.event("bad")
+    assert (waiting.status, waiting.attempts, waiting.failures) == ("pending", 1, 1)
+    assert worker.close(LONG)
+    other = worker_of(store, attribute)  # the wait is the event's, whoever claims it
+    assert not other.run_once()
+    assert store.retry_events(["bad"]) == ["bad"]
+    assert other.wait("bad", LONG)
 
 
 @pytest.mark.slow
@@ -217,7 +258,7 @@ def test_a_failure_that_lasts_is_final(store, worker_of):
     assert failing.calls == 2
 
 
-def test_what_cannot_be_attributed_as_it_is_fails_at_once(store, worker_of):
+def test_what_cannot_be_attributed_as_it_is_fails_at_once(store, worker_of, caplog):
     failing = Failing(99, InvalidInputError("query must be a str that is not blank"))
     worker = worker_of(store, failing)
     worker.submit(event("e"))
@@ -225,6 +266,9 @@ def test_what_cannot_be_attributed_as_it_is_fails_at_once(store, worker_of):
     failed = store.event("e")
     assert (failed.status, failed.attempts, failing.calls) == ("failed", 1, 1)
     assert failed.error == "InvalidInputError: query must be a str that is not blank"
+    assert "event e has failed for good, at attempt 1: InvalidInputError: query must" in caplog.text
+    assert "`ragguard events retry`" in caplog.text
+    assert "of 3 failures" not in caplog.text
 
 
 def test_one_failing_event_does_not_stop_the_others(store, worker_of):
@@ -482,7 +526,7 @@ def test_an_event_that_the_store_refuses_blocks_no_other(worker_of, caplog):
     assert sorted(e.id for e in store.events(status="done")) == ["good", "stuck"]
     assert worker.outbox.lost == 1
     assert "event bad is lost: the store refused it: cannot hold this" in caplog.text
-    with pytest.raises(EventLostError, match="bad was lost: the store refused it: cannot hold"):
+    with pytest.raises(EventLostError, match=r"refused it: cannot hold this; .* without that$"):
         worker.wait("bad", LONG)
 
 
@@ -538,11 +582,53 @@ def test_close_lets_the_running_attribution_end(store):
     worker.submit(event("a"))
     assert held.begun.wait(LONG)
     worker.submit(event("b"))
-    assert not worker.close(0)
+    closed = []
+    closer = threading.Thread(target=lambda: closed.append(worker.close(LONG)))
+    closer.start()
+    assert worker.outbox.stop.wait(LONG)
     held.released.set()
-    assert worker.close(LONG)
+    closer.join(LONG)
+    assert closed == [True]
     assert store.event("a").status == "done"
     assert store.event("b").status == "pending"
+
+
+def test_close_gives_back_what_does_not_end(store, caplog):
+    held, told = Held(), []
+    worker = Worker(store, Steps(held, lambda *done: told.append(done)))
+    worker.submit(event("e"))
+    assert held.begun.wait(LONG)
+    assert not worker.close(0.01)
+    assert not worker.close(0.01)
+    (warning,) = [one for one in caplog.messages if "event e" in one]
+    assert re.fullmatch(
+        r"event e is given back: its worker was closed 0\.\d s after it had begun, and its "
+        "attribution has not ended; give the model a time-out",
+        warning,
+    )
+    assert [one.name for one in worker.threads] == ["ragguard-attribute"]
+    assert worker.attributing_s == 0.0
+    given_back = store.event("e")
+    assert (given_back.status, given_back.attempts, given_back.failures) == ("pending", 1, 0)
+    assert given_back.error.startswith("its worker was closed")
+    anew = store.claim_event(lease_s=3600)
+    held.released.set()
+    assert worker.close(LONG)
+    assert store.event("e") == anew  # what runs on writes nothing
+    assert told == []
+
+
+def test_close_does_not_wait_for_a_store_that_does_not_take_back(monkeypatch, caplog):
+    monkeypatch.setattr("ragguard.background.worker._GIVE_BACK_S", 0.01)
+    held, store = Held(), BrokenStore("fail_event")
+    worker = Worker(store, Steps(held))
+    worker.submit(event("e"))
+    assert held.begun.wait(LONG)
+    assert not worker.close(0.01)
+    held.released.set()
+    assert worker.close(LONG)
+    assert "event e stays claimed until its lease ends: down" in caplog.text
+    assert store.event("e").status == "running"
 
 
 def test_close_does_not_wait_for_the_next_look(store):
@@ -558,6 +644,8 @@ def test_close_tells_what_could_not_be_persisted(caplog):
     worker.submit(event("e"))
     assert not worker.close(LONG)
     assert "1 events are lost, the store fails: down" in caplog.text
+    worker.outbox.finish(LONG)  # as at exit
+    assert caplog.text.count("are lost") == 1
     store.down.clear()
     assert worker.close(LONG)
     assert store.event("e").status == "pending"
@@ -595,7 +683,7 @@ def test_a_thread_that_died_is_replaced(store, worker_of):
 
 
 def test_run_once_takes_one_event(store):
-    worker = Worker(store, Steps(Failing(1)))
+    worker = Worker(store, Steps(Failing(1)), retry_s=(1e-9,))
     assert not worker.run_once()
     for name in ("a", "b"):
         store.add_event(event(name))
@@ -613,12 +701,15 @@ def test_run_once_says_when_the_store_fails():
         worker.run_once()
 
 
-def test_ctrl_c_gives_the_event_back(store):
+def test_ctrl_c_gives_the_event_back(store, caplog):
     store.add_event(event("e"))
     worker = Worker(store, Steps(Failing(1, KeyboardInterrupt())))
     with pytest.raises(KeyboardInterrupt):
         worker.run_once()
-    assert store.event("e").status == "pending"
+    given_back = store.event("e")
+    assert (given_back.status, given_back.failures) == ("pending", 0)
+    assert "event e is given back: the worker was interrupted" in caplog.text
+    assert store.claim_event(lease_s=1.0) is not None
     worker.close()
 
 
@@ -674,6 +765,12 @@ def test_events_that_others_finished_are_forgotten(store, worker_of):
 def test_options_that_make_no_sense(option):
     with pytest.raises(InvalidInputError, match=option):
         Worker(MemoryStore(), Steps(attribute), **{option: 0})
+
+
+@pytest.mark.parametrize("waits", [(), (1.0, 0.0)])
+def test_waits_that_make_no_sense(waits):
+    with pytest.raises(InvalidInputError, match="retry_s"):
+        Worker(MemoryStore(), Steps(attribute), retry_s=waits)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def steps():
 @pytest.fixture
 def worker(store, steps, monkeypatch):
     monkeypatch.setattr("ragguard.background.threads._FIRST_RETRY_S", 0.001)
-    made = Worker(store, steps, poll_s=0.01, max_starts=4)
+    made = Worker(store, steps, poll_s=0.01, retry_s=(0.001,), max_starts=4)
     yield made
     made.close(LONG)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import sqlite3
@@ -224,6 +225,15 @@ def test_once_fails_when_an_event_does(run, store_url, with_attributor):
     assert result.exit_code == 3
     assert "the model is gone" in result.stderr
     assert "Traceback" not in result.stderr
+    assert _statuses(store_url)["e-pending"] == "pending"  # another run tries again, but not now
+    assert run("worker", "--once", "--store", store_url).exit_code == 0
+    for _ in range(2):
+        with contextlib.closing(sqlite3.connect(store_url.removeprefix("sqlite:///"))) as waited:
+            waited.execute("UPDATE ragguard_events SET claimable_at = 0 WHERE status = 'pending'")
+            waited.commit()
+        last = run("worker", "--once", "--store", store_url)
+        assert last.exit_code == 3
+    assert "has failed for good, at attempt 3" in last.stderr
     assert _statuses(store_url)["e-pending"] == "failed"
 
 
@@ -236,7 +246,7 @@ def test_once_fails_when_what_was_found_cannot_be_kept(
     with_attributor(_Finds())
     monkeypatch.setattr("ragguard.background.attribute_event.EventAttributor.quarantine", fails)
     result = run("worker", "--once", "--store", store_url)
-    assert (result.exit_code, _statuses(store_url)["e-pending"]) == (3, "failed")
+    assert (result.exit_code, _statuses(store_url)["e-pending"]) == (3, "pending")
 
 
 def test_a_bad_knowledge_base_stops_it_at_once(run, jsonl, store_url):
