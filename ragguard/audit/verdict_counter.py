@@ -71,9 +71,9 @@ class VerdictCounter(Writer):
             except Exception as error:  # whatever a store raises, the thread must live on
                 self._fails("counts of verdicts", error)
             else:
-                self.error = None
                 with self._lock:
                     self._pending -= counts
+                self.error = None
 
     def _write_scores(self) -> None:
         if not self._unwritten:

@@ -151,6 +151,11 @@ class VerdictLog(Writer):
                     return
             self._unwritten, self.error = [], None
 
+    @property
+    def unwritten(self) -> int:
+        """How many rows wait for the store."""
+        return len(self._pending) + len(self._unwritten)
+
     def _lose(self, error: Exception) -> None:
         self._counter.add(verdicts_lost=1)
         self._unmade += 1

@@ -58,6 +58,7 @@ class Outbox:
         self._passageless: Turns[Address] = Turns()  # events not known to be settled
         self._settled = 0
         self._at_once = _BATCH
+        self.error: str | None = None  # why the store did not take them
         # Something is to be saved; was, cleared by whoever waits for it; and all is to end.
         self.work, self.saved, self.stop = (threading.Event() for _ in range(3))
         self.thread: threading.Thread | None = None
@@ -195,9 +196,10 @@ class Outbox:
                 except StoreError as error:
                     if not backoff.failing:
                         logger.warning("events wait in memory, the store fails: %s", error)
+                    self.error = str(error)
                     backoff.pause(self.stop)
                 else:
-                    backoff = Backoff()
+                    self.error, backoff = None, Backoff()
                     self.saved.set()
         self._save_rest()
 
