@@ -15,8 +15,8 @@ from ragguard.passage import Passage
 class Deciding:
     """The methods of a `Guard` by which a person decides about what attributions accuse.
 
-    `target` names one accused passage: its entry, the passage, its key, the beginning of that, or
-    the passage's id. `tenant` says whose it is, None the default one: a tenant sees and changes its
+    `target` names one accused passage: its entry, the passage, its key, the beginning of that, the
+    passage's id, or its text. `tenant` says whose it is, None the default one: a tenant sees and changes its
     own, and nothing of any other. `actor` is who decides, None for this process's user@host, and
     `why` the reason; the trail keeps both. These methods ask the store, and wait for it.
 

@@ -30,6 +30,7 @@ Target = QuarantineEntry | Passage | str
 
 _SHOWN_KEY = re.compile(r"[0-9a-f]{8,31}")  # the beginning of a key
 _DIGITS = 12  # of a key that are shown
+_TOLD = 80  # characters of a target that names none, or several
 
 _DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {
     "rejected": ("proposed",),
@@ -40,8 +41,8 @@ _DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {
 class Decisions(Undoing):
     """Decides about what attributions have accused; `Guard`'s methods of these names say the rest.
 
-    Targets are entries, passages, or a key, the beginning of one that is no other's, or a passage
-    id. `actor` is who decides, None for this process's user@host; `said` is the reason that the
+    Targets are entries, passages, or a key, the beginning of one that is no other's, a passage id,
+    or a text. `actor` is who decides, None for this process's user@host; `said` is the reason that the
     trail tells as it is. All raise the store's `StoreError`.
     """
 
@@ -257,26 +258,29 @@ def _named(target: Target) -> str:
 def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry:
     """Return the entry that a target names; raises as `Decisions.decide`."""
     name = _named(target)
-    # Both count, so that nothing is decided about the wrong one: an id may look like a key, and
-    # whoever plants a passage may give it the beginning of another's key for its id.
+    # All count, so that nothing is decided about the wrong one: an id may look like a key, and
+    # whoever plants a passage may give it another's text, or the beginning of its key, for its id.
     by_key = _SHOWN_KEY.fullmatch(name.lower()) is not None
     matches = [e for e in entries if name and name.lower() == e.key]
     if not matches and isinstance(target, str) and name:  # what is no str says its whole key
+        of_text = content_key(name)
         matches = [
             entry
             for entry in entries
-            if entry.passage_id == name or (by_key and entry.key.startswith(name.lower()))
+            if name == entry.passage_id
+            or entry.key == of_text
+            or (by_key and entry.key.startswith(name.lower()))
         ]
     if not matches:
         raise QuarantineNotFoundError(
-            f"no quarantined passage has the id or key {name!r}; `ragguard quarantine list` shows "
-            "what there is, and of a key 8 characters are needed"
+            f"no quarantined passage has the id, key or text {name[:_TOLD]!r}; `ragguard quarantine "
+            "list` shows what there is, and of a key 8 characters are needed"
         )
     if len(matches) > 1:
         shown = None if len(name) >= _DIGITS else _DIGITS
         keys = ", ".join(entry.key[:shown] for entry in matches[:5])
         raise InvalidInputError(
-            f"{name!r} names {len(matches)} quarantined passages; pass more of the key "
+            f"{name[:_TOLD]!r} names {len(matches)} quarantined passages; pass more of the key "
             f"of the one that you mean: {keys}"
         )
     return matches[0]

@@ -26,7 +26,7 @@ quarantine = typer.Typer(
     help="List what is proposed or quarantined, and decide about it.",
 )
 
-_ENTRIES = typer.Argument(metavar="TARGET", help="A key, its beginning, or a passage id.")
+_ENTRIES = typer.Argument(metavar="TARGET", help="A key, its beginning, a passage id or a text.")
 _NAMES = "A content key, or what `quarantine list` names."
 _TARGETS = typer.Argument(None, metavar="TARGET", help=_NAMES)
 _SOURCE = flag("--source", "The targets are names of sources.")

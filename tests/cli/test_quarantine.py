@@ -62,7 +62,7 @@ def test_one_unknown_target_changes_nothing(run, store_url, target):
     result = run("quarantine", "release", "x", target, "--store", store_url, "--actor", "bo")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(
-        f"ragguard: no quarantined passage has the id or key {target!r}"
+        f"ragguard: no quarantined passage has the id, key or text {target!r}"
     )
     assert _statuses(store_url)["x"] == ("quarantined", None)
 
