@@ -58,7 +58,7 @@ def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
     ) -> None:
         who = actor or options.login_name()
         with options.opened_store(store, tenant=tenant) as opened:
-            changed = Decisions(opened).decide(*targets, status=status, actor=who, said=why)
+            changed = Decisions(opened).decide(*targets, status=status, actor=who, why=why)
         _write_entries(changed, as_json=as_json)
 
 
@@ -119,7 +119,7 @@ def undo(
     who = actor or options.login_name()
     with options.opened_store(store, tenant=tenant) as opened:
         decisions = Decisions(opened)
-        undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who, said=why)
+        undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who, why=why)
         left = decisions.accused(event=event, reporter=reporter, since=since)
     if undone or as_json:
         _write_entries(undone, as_json=as_json)
@@ -203,7 +203,7 @@ def disallow(
             for one in wanted
         ]
         # All of them are looked up before the first is taken off.
-        ended = decisions.disallow(*found, actor=who, said=why)
+        ended = decisions.disallow(*found, actor=who, why=why)
     _write_allowances(ended, as_json=as_json)
 
 
