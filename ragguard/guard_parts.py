@@ -55,7 +55,9 @@ class Health:
     store_age_s: float
     store_error: str | None  # why the last look failed
     write_error: str | None  # why counts, rows of verdicts or reports could not be written last
-    quarantined: int  # texts that the filter drops wherever they are retrieved, of all tenants
+    # Texts that the filter drops wherever they are retrieved, of all tenants: their status is
+    # "quarantined" or "confirmed".
+    quarantined: int
     queries_unwritten: int  # not yet in the counters of the store
     verdicts_waiting: int  # rows that wait in memory for the store
     events_waiting: int  # reports that wait in memory for the store
