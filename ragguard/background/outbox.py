@@ -51,6 +51,7 @@ class Outbox:
         follow_forks(self)
 
     def _begin(self) -> None:
+        self.error: str | None = None  # why the store did not take what was saved last
         self._changed = threading.Condition()
         self.starting = threading.RLock()  # a signal may submit while this thread starts it
         self._queue = FairQueue(max_events=self._max_events, max_bytes=_MAX_BYTES)
@@ -58,7 +59,6 @@ class Outbox:
         self._passageless: Turns[Address] = Turns()  # events not known to be settled
         self._settled = 0
         self._at_once = _BATCH
-        self.error: str | None = None  # why the store did not take them
         # Something is to be saved; was, cleared by whoever waits for it; and all is to end.
         self.work, self.saved, self.stop = (threading.Event() for _ in range(3))
         self.thread: threading.Thread | None = None
