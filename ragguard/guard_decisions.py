@@ -15,10 +15,11 @@ from ragguard.passage import Passage
 class Deciding:
     """The methods of a `Guard` by which a person decides about what attributions accuse.
 
-    `target` names one accused passage: its entry, the passage, its key, the beginning of that, or
-    the passage's id. `tenant` says whose it is, None the default one: a tenant sees and changes its
-    own, and nothing of any other. `actor` is who decides, None for this process's user@host, and
-    `why` the reason; the trail keeps both. These methods ask the store, and wait for it.
+    `target` names one accused passage: its entry, the passage, its key, the beginning of that, the
+    passage's id, or its text. `tenant` says whose it is, None the default one: a tenant sees and
+    changes its own, and nothing of any other. `actor` is who decides, None for this process's
+    user@host, and `why` the reason; the trail keeps both. These methods ask the store, and wait
+    for it.
 
     Raises:
         InvalidInputError: `target` names several entries, or an argument is of the wrong type.
@@ -70,7 +71,7 @@ class Deciding:
         Where its source is allowed it passes all the same, and a warning is logged.
         """
         decide = self._parts.decisions(tenant).decide
-        return decide(target, status="confirmed", actor=actor, said=why)[0]
+        return decide(target, status="confirmed", actor=actor, why=why)[0]
 
     def reject(
         self,
@@ -86,7 +87,7 @@ class Deciding:
             InvalidInputError: `target` names several entries, or one that is not proposed.
         """
         decide = self._parts.decisions(tenant).decide
-        return decide(target, status="rejected", actor=actor, said=why)[0]
+        return decide(target, status="rejected", actor=actor, why=why)[0]
 
     def release(
         self,
@@ -98,7 +99,7 @@ class Deciding:
     ) -> QuarantineEntry:
         """Say that a passage in quarantine is no attack: it is allowed from now on."""
         decide = self._parts.decisions(tenant).decide
-        return decide(target, status="released", actor=actor, said=why)[0]
+        return decide(target, status="released", actor=actor, why=why)[0]
 
     def allow(
         self,
@@ -160,7 +161,7 @@ class Deciding:
             InvalidInputError: As `allow`.
         """
         take_off = self._parts.decisions(tenant).disallow
-        return take_off(passage_or_source, actor=actor, said=why)
+        return take_off(passage_or_source, actor=actor, why=why)
 
     def allowed(self, *, tenant: str | None = None) -> list[Allowance]:
         """Return what is allowed or protected, newest first, with what was released."""
@@ -194,4 +195,4 @@ class Deciding:
             InvalidInputError: None of the first three is given, or `since` is no datetime.
         """
         undo = self._parts.decisions(tenant).undo
-        return undo(event=event, reporter=reporter, since=since, actor=actor, said=why)
+        return undo(event=event, reporter=reporter, since=since, actor=actor, why=why)

@@ -57,8 +57,12 @@ class Health:
     # is not known here.
     store_age_s: float
     store_error: str | None  # why the last look failed
-    quarantined: int  # texts that the filter drops wherever they are retrieved, of all tenants
+    write_error: str | None  # why counts, rows of verdicts or reports could not be written last
+    # Texts that the filter drops wherever they are retrieved, of all tenants: their status is
+    # "quarantined" or "confirmed".
+    quarantined: int
     queries_unwritten: int  # not yet in the counters of the store
+    verdicts_waiting: int  # rows that wait in memory for the store
     events_waiting: int  # reports that wait in memory for the store
     reports_lost: int  # of this guard
     calibration: str  # where the measure of clean traffic comes from, and what it promises
@@ -188,13 +192,16 @@ class Parts:
         """Return how they are."""
         watch, outbox = self.quarantine, self.worker.outbox
         parts = (watch, self.counter, self.log, self.worker, self.answering)
+        failed = [one.error for one in (self.counter, self.log, outbox) if one.error is not None]
         return Health(
             store=repr(self.store),
             reachable=watch.reachable,
             store_age_s=watch.age_s,
             store_error=watch.error,
+            write_error=failed[0] if failed else None,
             quarantined=watch.size,
             queries_unwritten=self.counter.unwritten,
+            verdicts_waiting=self.log.unwritten,
             events_waiting=outbox.unsaved,
             reports_lost=outbox.lost,
             calibration=self.calibrator.described,

@@ -56,6 +56,12 @@ def test_a_reason_is_told_by_the_trail(guard, why):
     assert told(guard) == ("quarantine.confirmed", "bo", "an attack")
 
 
+def test_what_was_put_in_by_its_text_is_taken_out_by_it():
+    with Guard() as guard:
+        guard.quarantine("Who built the pier? Bob Crane built it.", why="it lies")
+        assert guard.release("Who built the pier?  Bob Crane built it.").status == "released"
+
+
 def test_what_is_no_reason_is_refused_before_anything_changes(guard):
     before = guard.store.quarantine()
     for decide in (guard.confirm, guard.reject, guard.release, guard.disallow):

@@ -21,6 +21,7 @@ class Remote:
     def __init__(self):
         self._inner = MemoryStore()
         self.down = False
+        self.refused = ""  # how names of methods begin that fail
         self.up = threading.Event()
         self.up.set()
 
@@ -34,7 +35,7 @@ class Remote:
 
         def call(*arguments, **options):
             self.up.wait()
-            if self.down:
+            if self.down or (self.refused and name.startswith(self.refused)):
                 raise StoreError("down")
             return found(*arguments, **options)
 
@@ -47,7 +48,8 @@ def test_a_new_guard_is_well():
     assert health.reachable
     assert health.store_error is None
     assert health.store_age_s == 0.0
-    assert (health.quarantined, health.queries_unwritten) == (0, 0)
+    assert health.write_error is None
+    assert (health.quarantined, health.queries_unwritten, health.verdicts_waiting) == (0, 0, 0)
     assert (health.events_waiting, health.reports_lost) == (0, 0)
     assert health.calibration == "shipped with ragguard"
     assert health.threads == ()
@@ -95,6 +97,32 @@ def test_what_waits_for_a_store_that_is_down():
     eventually(lambda: guard.health().reachable and not guard.health().events_waiting)
     guard.close()
     assert guard.health().queries_unwritten == 0
+
+
+@pytest.mark.parametrize(
+    ("refused", "waits"),
+    [
+        ("add_counts", "queries_unwritten"),
+        ("add_verdicts", "verdicts_waiting"),
+        ("add_events", "events_waiting"),
+    ],
+)
+def test_a_store_that_cannot_be_written_is_told(refused, waits):
+    store = Remote()
+    guard = Guard(store=store)
+    guard.store.add_quarantine([QuarantineEntry(content_key(PASSAGES[0]), "p", PASSAGES[0], "r")])
+    guard._parts.quarantine.refresh()
+    store.refused = refused
+    assert guard.filter(QUESTION, PASSAGES).dropped
+    guard.report(QUESTION, "at nine")
+    eventually(lambda: guard.health().write_error == "down")
+    health = guard.health()
+    assert health.reachable
+    assert getattr(health, waits) == 1
+    store.refused = ""
+    eventually(lambda: guard.health().write_error is None)
+    assert getattr(guard.health(), waits) == 0
+    guard.close()
 
 
 def test_a_store_that_hangs_is_told_by_a_query(monkeypatch, caplog):

@@ -62,16 +62,16 @@ Standing = QuarantineEntry | Allowance | str
 class AllowanceStore(Protocol):
     """The part of an `AuditStore` that keeps the allow-list; raises its errors."""
 
-    def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
+    def allow(self, allowance: Allowance, *, why: str | None = None) -> None:
         """Keep an allowance, in place of one with the same key, source and effect.
 
-        `said` is why, for the trail, which has only a hash of `Allowance.why`.
+        `why` is for the trail, which has only a hash of `Allowance.why`.
         """
 
     def disallow(
-        self, key: str, source: str, *, actor: str | None = None, said: str | None = None
+        self, key: str, source: str, *, actor: str | None = None, why: str | None = None
     ) -> list[Allowance]:
-        """End what holds under this key and source, and return it; `said` is why, for the trail."""
+        """End what holds under this key and source, and return it; `why` is for the trail."""
 
     def allowances(self) -> list[Allowance]:
         """Return all of them, ended ones as well, newest first."""

@@ -62,7 +62,7 @@ def put(
         ]
     )
     unique = {content_key(one.text): one for one in passages}.values()
-    return Decisions(store).decide(*unique, status="confirmed", actor=actor, said=why)
+    return Decisions(store).decide(*unique, status="confirmed", actor=actor, why=why)
 
 
 def _of_event(one: Passage, event: Event, found: Attribution | None) -> Passage:

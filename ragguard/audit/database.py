@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Double, event, func, literal_column, select
@@ -26,6 +27,7 @@ _CLOSE_S = 0.5
 # As before the first release, when these could still change.
 _OTHER_TABLES = re.compile("no such (?:column|table)|(?:column|relation) .+ does not exist")
 _of_parents: list[Any] = []  # pools of connections from before a fork
+_followed: dict[Path, tuple[int, int]] = {}  # the last file that took another's place, by path
 
 # Any fixed numbers: PostgreSQL's advisory locks have no names.
 _SCHEMA_LOCK = 0x7261676775617264
@@ -64,7 +66,7 @@ class Database:
         self.on_sqlite = where.get_backend_name() == "sqlite"
         self.path = sqlite_file(where)
         self._closed = False
-        self._access, self._any_schema = access, any_schema
+        self._any_schema = any_schema
         self._file: tuple[int, int] | None = None  # None: it is not watched, or not now
         self._engine = engine(where, statement_s, access)
         event.listen(self._engine, "checkin", self._close_late)
@@ -75,7 +77,7 @@ class Database:
         self._make_gates()
         follow_forks(self)
         try:
-            self._prepare()
+            self._prepare(makes=access == "make")
         except BaseException:
             self.close()  # nobody else holds it, and its connections would stay open
             raise
@@ -97,7 +99,7 @@ class Database:
             return upgrade(session, self.name)
 
     def read(self) -> AbstractContextManager[Session]:
-        """Open a session that reads; raises `StoreError` as `write`, and where the file is gone."""
+        """Open a session that reads; raises `StoreError` as `write`."""
         return self._transaction(writes=False)
 
     def write(self) -> AbstractContextManager[Session]:
@@ -105,7 +107,7 @@ class Database:
 
         Raises:
             InvalidInputError: A value has no place in its column.
-            StoreError: The database fails, or was closed.
+            StoreError: The database fails, was closed, or its file is gone.
         """
         return self._transaction(writes=True)
 
@@ -123,7 +125,7 @@ class Database:
     def _transaction(self, *, writes: bool) -> Iterator[Session]:
         if self._closed:
             raise StoreError(f"the audit store {self.name} is closed; open it anew")
-        self._follow_the_file(writes=writes)
+        self._follow_the_file()
         gate, sessions = (self._writing, self._writes) if writes else (self._reading, self._reads)
         try:
             with gate, sessions.begin() as session:
@@ -153,8 +155,8 @@ class Database:
                 )
             raise StoreError(f"the audit store {self.name} failed: {what}; {check}") from error
 
-    def _prepare(self) -> None:
-        makes, found = self._access == "make", None
+    def _prepare(self, *, makes: bool) -> None:
+        found = None
         if makes or self.path is None or self.path.exists():
             with self.read() as session:
                 found = schema_version(session)
@@ -171,35 +173,39 @@ class Database:
         if not self._any_schema:
             require_head(found, self.name)
 
-    def _follow_the_file(self, *, writes: bool) -> None:
-        """Open the file anew where it is another one: what is open is out of everybody's reach."""
+    def _follow_the_file(self) -> None:
+        """Open the file anew where it is another one: what is open is out of everybody's reach.
+
+        Who runs already makes none, nor tables in one: the guards on it would read that nothing is
+        in quarantine. A backup does that, or whoever opens a store there on purpose.
+        """
         if self._file is None or self.path is None:
             return
         found = file_identity(self.path)
         if found == self._file:
             return
-        if found is None and not writes:
-            # A reader makes no file: it could come in the way of one that is put back.
+        if found is None:
             raise StoreError(
-                f"the file of the audit store {self.name} is gone; put it back, or go on: "
-                "what is written next makes a new one"
+                f"the file of the audit store {self.name} is gone; restore a backup of it, or "
+                "restart to begin with an empty one"
             )
         with self._writing, self._reading:
             if self._file == file_identity(self.path):
                 return  # another thread was faster
-            logger.error(
-                "the file of the audit store %s was %s; what it held is not seen any more, and "
-                "all goes to the new one from now on",
-                self.name,
-                "deleted" if found is None else "replaced",
-            )
             self._engine.dispose()
             self._file = None
             try:
-                self._prepare()
+                self._prepare(makes=False)
                 self._file = file_identity(self.path)
             finally:
                 self._file = self._file or (-1, -1)  # not prepared: tried again next time
+            if _followed.get(self.path) != self._file:  # a store has two of these
+                _followed[self.path] = self._file
+                logger.error(
+                    "the file of the audit store %s was replaced; what the old one held is not "
+                    "seen any more, and all goes to the new one from now on",
+                    self.name,
+                )
 
     def _close_late(self, connection: Any, record: object) -> None:  # noqa: ARG002
         # What comes back after `close` goes to a pool that nobody looks after any more.

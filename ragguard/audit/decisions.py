@@ -30,6 +30,7 @@ Target = QuarantineEntry | Passage | str
 
 _SHOWN_KEY = re.compile(r"[0-9a-f]{8,31}")  # the beginning of a key
 _DIGITS = 12  # of a key that are shown
+_TOLD = 80  # characters of a target that names none, or several
 
 _DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {
     "rejected": ("proposed",),
@@ -40,9 +41,9 @@ _DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {
 class Decisions(Undoing):
     """Decides about what attributions have accused; `Guard`'s methods of these names say the rest.
 
-    Targets are entries, passages, or a key, the beginning of one that is no other's, or a passage
-    id. `actor` is who decides, None for this process's user@host; `said` is the reason that the
-    trail tells as it is. All raise the store's `StoreError`.
+    Targets are entries, passages, or a key, the beginning of one that is no other's, a passage id,
+    or a text. `actor` is who decides, None for this process's user@host; `why` is the reason, which
+    the trail tells as it is. All raise the store's `StoreError`.
     """
 
     def proposals(self) -> list[QuarantineEntry]:
@@ -54,7 +55,7 @@ class Decisions(Undoing):
         *targets: Target,
         status: QuarantineStatus,
         actor: str | None = None,
-        said: str | None = None,
+        why: str | None = None,
         read: Sequence[QuarantineEntry] = (),
     ) -> list[QuarantineEntry]:
         """Give entries a status; all of them are looked up before the first is changed.
@@ -66,19 +67,19 @@ class Decisions(Undoing):
             InvalidInputError: A target names several entries, or one of which that cannot be said.
             QuarantineNotFoundError: A target names none.
         """
-        actor = decided_by(actor, said)
+        actor = decided_by(actor, why)
         found, only = self.found(*targets), _DECIDABLE.get(status)
         _require(found, status, only)
         change, known = self._store.set_quarantine_status, {one.key: [one.status] for one in read}
         done = [
-            change(one.key, status, actor=actor, said=said, only=only or known.get(one.key))
+            change(one.key, status, actor=actor, why=why, only=only or known.get(one.key))
             for one in found
         ]
         if status == "confirmed":
             keys = {entry.key for entry in done if entry.status == status}
             for one in self._store.allowances():
                 if one.key in keys and one.holds:
-                    self._store.disallow(one.key, one.source, actor=actor, said=said)
+                    self._store.disallow(one.key, one.source, actor=actor, why=why)
             given = [target for target in targets if isinstance(target, Passage)]
             for entry, one in still_passing(self._store, done, given):
                 logger.warning("%s is confirmed, but %s", entry.key[:_DIGITS], passes(one.source))
@@ -103,33 +104,36 @@ class Decisions(Undoing):
         effect: Effect = "allowed",
         until: datetime | None = None,
         actor: str | None = None,
-        said: str | None = None,
+        tell: bool = False,
     ) -> Allowance:
-        """Put what `allow_list.allowance` makes on the list, and return it."""
+        """Put what `allow_list.allowance` makes on the list, and return it.
+
+        The trail has a hash of `why`, and tells it in words where it is to `tell` it.
+        """
         actor = decided_by(actor)
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
-        self._store.allow(made, said=said)
+        self._store.allow(made, why=why if tell else None)
         return made
 
     def disallow(
         self,
         *targets: Allowance | Passage | str,
         actor: str | None = None,
-        said: str | None = None,
+        why: str | None = None,
     ) -> list[Allowance]:
         """Take passages or sources off the allow-list, whichever effect it had, and return that.
 
         All are looked up before the first is taken off. What was released from quarantine is as if
         it had been a proposal, and was rejected. Raises as `Guard.disallow`.
         """
-        actor, found = decided_by(actor, said), [self._listed(target) for target in targets]
+        actor, found = decided_by(actor, why), [self._listed(target) for target in targets]
         ended = []
         change = self._store.set_quarantine_status
         for listed, released in found:
             for one in listed:
-                ended += self._store.disallow(one.key, one.source, actor=actor, said=said)
+                ended += self._store.disallow(one.key, one.source, actor=actor, why=why)
             for entry in released:
-                now = change(entry.key, "rejected", actor=actor, said=said, only=["released"])
+                now = change(entry.key, "rejected", actor=actor, why=why, only=["released"])
                 if now.status == "rejected":  # nobody has confirmed it meanwhile
                     of = _of_release(entry)
                     ended.append(replace(of, ended_at=now.updated_at, ended_by=actor))
@@ -257,26 +261,29 @@ def _named(target: Target) -> str:
 def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry:
     """Return the entry that a target names; raises as `Decisions.decide`."""
     name = _named(target)
-    # Both count, so that nothing is decided about the wrong one: an id may look like a key, and
-    # whoever plants a passage may give it the beginning of another's key for its id.
+    # All count, so that nothing is decided about the wrong one: an id may look like a key, and
+    # whoever plants a passage may give it another's text, or the beginning of its key, for its id.
     by_key = _SHOWN_KEY.fullmatch(name.lower()) is not None
     matches = [e for e in entries if name and name.lower() == e.key]
     if not matches and isinstance(target, str) and name:  # what is no str says its whole key
+        of_text = content_key(name)
         matches = [
             entry
             for entry in entries
-            if entry.passage_id == name or (by_key and entry.key.startswith(name.lower()))
+            if name == entry.passage_id
+            or entry.key == of_text
+            or (by_key and entry.key.startswith(name.lower()))
         ]
     if not matches:
         raise QuarantineNotFoundError(
-            f"no quarantined passage has the id or key {name!r}; `ragguard quarantine list` shows "
-            "what there is, and of a key 8 characters are needed"
+            f"no quarantined passage has the id, key or text {name[:_TOLD]!r}; `ragguard "
+            "quarantine list` shows what there is, and of a key 8 characters are needed"
         )
     if len(matches) > 1:
         shown = None if len(name) >= _DIGITS else _DIGITS
         keys = ", ".join(entry.key[:shown] for entry in matches[:5])
         raise InvalidInputError(
-            f"{name!r} names {len(matches)} quarantined passages; pass more of the key "
+            f"{name[:_TOLD]!r} names {len(matches)} quarantined passages; pass more of the key "
             f"of the one that you mean: {keys}"
         )
     return matches[0]

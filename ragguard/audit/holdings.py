@@ -116,12 +116,12 @@ class Changing(ABC):
         self.kept: list[Kept] = []
 
     def put(
-        self, entry: QuarantineEntry, before: QuarantineEntry | None, said: str | None = None
+        self, entry: QuarantineEntry, before: QuarantineEntry | None, why: str | None = None
     ) -> None:
-        """Have an entry kept, in place of that `before`; `said` is why, for the trail."""
+        """Have an entry kept, in place of that `before`; `why` is for the trail."""
         was, told = None if before is None else before.status, HELD + SPARED
         is_news = was != entry.status and (was in told or entry.status in told)
-        self.kept.append((of_entry(entry, self.tenant, said, was), entry, is_news))
+        self.kept.append((of_entry(entry, self.tenant, why, was), entry, is_news))
 
     @abstractmethod
     def entries(self, keys: Collection[str]) -> dict[str, QuarantineEntry]:
@@ -200,7 +200,7 @@ class Holdings(TenantViews, ABC):
         status: QuarantineStatus,
         *,
         actor: str | None = None,
-        said: str | None = None,
+        why: str | None = None,
         only: Collection[QuarantineStatus] | None = None,
     ) -> QuarantineEntry:
         check_status(status)
@@ -211,15 +211,15 @@ class Holdings(TenantViews, ABC):
             if only is not None and entry.status not in only:
                 return entry
             one = replace(entry, status=status, updated_at=utc_now(), actor=actor, until=None)
-            change.put(one, entry, said)
+            change.put(one, entry, why)
         return one
 
-    def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
+    def allow(self, allowance: Allowance, *, why: str | None = None) -> None:
         with self._changing() as change:
-            change.kept.append((of_allowance(allowance, self.tenant, said), allowance, True))
+            change.kept.append((of_allowance(allowance, self.tenant, why), allowance, True))
 
     def disallow(
-        self, key: str, source: str, *, actor: str | None = None, said: str | None = None
+        self, key: str, source: str, *, actor: str | None = None, why: str | None = None
     ) -> list[Allowance]:
         with self._changing() as change:
             ended = [
@@ -228,6 +228,6 @@ class Holdings(TenantViews, ABC):
                 if (one.key, one.source) == (key, source) and one.ended_at is None
             ]
             for one in ended:
-                told = of_allowance(one, self.tenant, said, one.effect)
+                told = of_allowance(one, self.tenant, why, one.effect)
                 change.kept.append((told, one, True))
         return ended

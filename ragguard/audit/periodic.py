@@ -85,6 +85,19 @@ def _repeat(of: weakref.ref[Repeater], stop: threading.Event, interval_s: float)
 class Writer(Repeater):
     """Brings what is pending to the store again and again."""
 
+    def _begin(self) -> None:
+        super()._begin()
+        self.error: str | None = None  # why the last write failed
+
+    def _fails(self, what: str, error: Exception) -> None:
+        if self.error is None:  # once: a store that is down must not fill the log
+            logger.warning(
+                "%s cannot be written and wait in memory; mend the store before this process "
+                "ends, trying again later: %s",
+                *(what, error),
+            )
+        self.error = str(error)
+
     @abstractmethod
     def flush(self) -> None:
         """Write what is pending; what a failing store does not take is kept. Never raises."""

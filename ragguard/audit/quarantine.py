@@ -230,12 +230,12 @@ class QuarantineStore(Protocol):
         status: QuarantineStatus,
         *,
         actor: str | None = None,
-        said: str | None = None,
+        why: str | None = None,
         only: Collection[QuarantineStatus] | None = None,
     ) -> QuarantineEntry:
         """Change an entry's status for good, and return it, or raise `QuarantineNotFoundError`.
 
-        `said` is why, for the trail. With `only`, an entry whose status is none of these at that
+        `why` is for the trail. With `only`, an entry whose status is none of these at that
         moment stays as it is, since somebody else has decided about it.
         """
 

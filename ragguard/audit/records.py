@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from sys import getsizeof
 from typing import Literal, Protocol, Self
 
@@ -97,16 +98,15 @@ class Event:
         """Its tenant and its id."""
         return self.tenant, self.id
 
-    @property
+    @cached_property
     def lane(self) -> str:
         """The lane in which it waits (`ragguard.audit.fair_queueing`)."""
         return lane_of(self.reporter, self.tenant)
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of its texts and passages in memory."""
-        texts = getsizeof(self.query) + getsizeof(self.response)
-        return texts + passages_bytes(self.passages)
+        return getsizeof(self.query) + getsizeof(self.response) + passages_bytes(self.passages)
 
 
 @dataclass(frozen=True)

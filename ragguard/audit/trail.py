@@ -211,11 +211,11 @@ def tell_head(head: str | None) -> None:
 
 
 def of_entry(
-    entry: QuarantineEntry, tenant: str, said: str | None = None, was: str | None = None
+    entry: QuarantineEntry, tenant: str, why: str | None = None, was: str | None = None
 ) -> Change:
-    """Return the change that gave an entry its status; it `was` another, or None. `said`: why."""
+    """Return the change that gave an entry its status; it `was` another, or None."""
     details = {
-        **_given(said=said),
+        **_given(said=why),
         "was": was,
         "event": entry.event_id,
         "text": text_digest(entry.text).hex(),
@@ -228,12 +228,12 @@ def of_entry(
 
 
 def of_allowance(
-    one: Allowance, tenant: str, said: str | None = None, was: str | None = None
+    one: Allowance, tenant: str, why: str | None = None, was: str | None = None
 ) -> Change:
     """Return the change that put something on the allow-list, or ended what it `was`."""
     ended = one.ended_at is not None
     details = {
-        **_given(said=said, was=was),
+        **_given(said=why, was=was),
         "effect": one.effect,
         "source": bool(one.source),
         "until": _moment(one.until),

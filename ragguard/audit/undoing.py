@@ -37,7 +37,7 @@ class Undoing:
         reporter: str | None = None,
         since: datetime | None = None,
         actor: str | None = None,
-        said: str | None = None,
+        why: str | None = None,
     ) -> list[QuarantineEntry]:
         """Take back what attributions accused, all that is named together; return it as it is now.
 
@@ -48,7 +48,7 @@ class Undoing:
         well goes on waiting, as their report alone. Raises as `Guard.undo`.
         """
         require_names(event=event, reporter=reporter)
-        actor, store = decided_by(actor, said), self._store
+        actor, store = decided_by(actor, why), self._store
         since = None if since is None else as_utc(since)
         if event is None and reporter is None and since is None:
             raise InvalidInputError(
@@ -65,7 +65,7 @@ class Undoing:
             if one.status not in UNDOABLE:
                 continue
             changed = store.set_quarantine_status(
-                one.key, "lapsed", actor=actor, said=said, only=UNDOABLE
+                one.key, "lapsed", actor=actor, why=why, only=UNDOABLE
             )
             if changed.status != "lapsed":
                 continue

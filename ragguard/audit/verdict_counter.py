@@ -46,7 +46,6 @@ class VerdictCounter(Writer):
         self._scored: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
         self._unwritten: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
         self._random: Random | None = None
-        self._failing = False
 
     def add(self, scored: ScoredQuery | None = None, /, **counts: int) -> None:
         """Add to the counters and scores; costs about a microsecond and never raises."""
@@ -70,13 +69,11 @@ class VerdictCounter(Writer):
                 if counts:
                     self._store.add_counts(counts)
             except Exception as error:  # whatever a store raises, the thread must live on
-                if not self._failing:  # once: a store that is down must not fill the log
-                    logger.warning("verdicts could not be counted, trying again later: %s", error)
-                self._failing = True
+                self._fails("counts of verdicts", error)
             else:
-                self._failing = False
                 with self._lock:
                     self._pending -= counts
+                self.error = None
 
     def _write_scores(self) -> None:
         if not self._unwritten:

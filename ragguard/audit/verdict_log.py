@@ -105,7 +105,7 @@ class VerdictLog(Writer):
         self._store, self._keeps = store, hasattr(store, "add_verdicts")
         self._counter, self._with_texts = counter, with_texts
         self._lines = QuietLog(logger)
-        self._failures = 0
+        self._unmade = 0
         super().__init__("ragguard-verdicts", WRITE_S)
 
     def _begin(self) -> None:
@@ -136,7 +136,7 @@ class VerdictLog(Writer):
                 try:
                     record = record_of(judged, with_texts=self._with_texts)
                 except Exception as error:  # one that cannot be put into words costs itself
-                    self._lose(1, error)
+                    self._lose(error)
                     continue
                 self._tell(record)
                 self._unwritten.append(record)
@@ -144,19 +144,24 @@ class VerdictLog(Writer):
                 try:
                     self._store.add_verdicts(self._unwritten, keep=KEPT_VERDICTS, days=KEPT_DAYS)
                 except Exception as error:  # whatever a store raises, the thread must live on
-                    over = max(0, len(self._unwritten) - _MAX_PENDING)
-                    del self._unwritten[:over]
-                    self._lose(over, error)
+                    self._fails("rows of verdicts", error)
+                    if (over := len(self._unwritten) - _MAX_PENDING) > 0:
+                        del self._unwritten[:over]
+                        self._counter.add(verdicts_lost=over)
                     return
-            self._unwritten = []
+            self._unwritten, self.error = [], None
 
-    def _lose(self, count: int, error: Exception) -> None:
-        if count:
-            self._counter.add(verdicts_lost=count)
-        self._failures += 1
-        # The first, second, fourth, eighth ...: a store that is down must not fill the log.
-        if self._failures & (self._failures - 1) == 0:
-            logger.warning("verdicts cannot be written, trying again later: %s", error)
+    @property
+    def unwritten(self) -> int:
+        """How many rows wait for the store."""
+        return len(self._pending) + len(self._unwritten)
+
+    def _lose(self, error: Exception) -> None:
+        self._counter.add(verdicts_lost=1)
+        self._unmade += 1
+        # The first, second, fourth, eighth ...: many alike must not fill the log.
+        if self._unmade & (self._unmade - 1) == 0:
+            logger.warning("a row of a verdict cannot be made, and is lost; report this: %s", error)
 
     def _tell(self, record: VerdictRecord) -> None:
         if not record.dropped or not self._lines.is_read:

@@ -123,7 +123,7 @@ class EventAttributor:
             for one in done:
                 if one.kept and one.entry.event_id == event.id:
                     store.set_quarantine_status(
-                        one.entry.key, "lapsed", said=_UNDONE, only=("proposed", "quarantined")
+                        one.entry.key, "lapsed", why=_UNDONE, only=("proposed", "quarantined")
                     )
             return []
         self._tell(event, done)

@@ -51,6 +51,7 @@ class Outbox:
         follow_forks(self)
 
     def _begin(self) -> None:
+        self.error: str | None = None  # why the store did not take what was saved last
         self._changed = threading.Condition()
         self.starting = threading.RLock()  # a signal may submit while this thread starts it
         self._queue = FairQueue(max_events=self._max_events, max_bytes=_MAX_BYTES)
@@ -201,9 +202,10 @@ class Outbox:
                 except StoreError as error:
                     if not backoff.failing:
                         logger.warning("events wait in memory, the store fails: %s", error)
+                    self.error = str(error)
                     backoff.pause(self.stop)
                 else:
-                    backoff = Backoff()
+                    self.error, backoff = None, Backoff()
                     self.saved.set()
         self._save_rest()
 

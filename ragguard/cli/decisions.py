@@ -26,7 +26,7 @@ quarantine = typer.Typer(
     help="List what is proposed or quarantined, and decide about it.",
 )
 
-_ENTRIES = typer.Argument(metavar="TARGET", help="A key, its beginning, or a passage id.")
+_ENTRIES = typer.Argument(metavar="TARGET", help="A key, its beginning, a passage id or a text.")
 _NAMES = "A content key, or what `quarantine list` names."
 _TARGETS = typer.Argument(None, metavar="TARGET", help=_NAMES)
 _SOURCE = flag("--source", "The targets are names of sources.")
@@ -56,9 +56,9 @@ def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
         tenant: str | None = options.TENANT,
         as_json: bool = options.AS_JSON,
     ) -> None:
-        who = actor or options.login_name()
+        who = options.decider(actor)
         with options.opened_store(store, tenant=tenant) as opened:
-            changed = Decisions(opened).decide(*targets, status=status, actor=who, said=why)
+            changed = Decisions(opened).decide(*targets, status=status, actor=who, why=why)
         _write_entries(changed, as_json=as_json)
 
 
@@ -93,7 +93,7 @@ def add(
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Put passages into quarantine by hand, accused or not, until they are released."""
-    who, read = actor or options.login_name(), [] if passages is None else read_passages(passages)
+    who, read = options.decider(actor), [] if passages is None else read_passages(passages)
     if not (targets or read) or (targets and event is None):
         raise InvalidInputError("name passages of an --event, or pass --passages FILE")
     with options.opened_store(store, tenant=tenant) as opened:
@@ -116,10 +116,10 @@ def undo(
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Take back what attributions did: proposals, and entries that nobody has confirmed."""
-    who = actor or options.login_name()
+    who = options.decider(actor)
     with options.opened_store(store, tenant=tenant) as opened:
         decisions = Decisions(opened)
-        undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who, said=why)
+        undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who, why=why)
         left = decisions.accused(event=event, reporter=reporter, since=since)
     if undone or as_json:
         _write_entries(undone, as_json=as_json)
@@ -162,7 +162,7 @@ def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
         tenant: str | None = options.TENANT,
         as_json: bool = options.AS_JSON,
     ) -> None:
-        who, wanted = actor or options.login_name(), _named(targets, passages)
+        who, wanted = options.decider(actor), _named(targets, passages)
         with options.opened_store(store, tenant=tenant) as opened:
             decisions = Decisions(opened)
             # All of them are looked up before the first is changed.
@@ -195,7 +195,7 @@ def disallow(
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Take back what was allowed, protected or released."""
-    who, wanted = actor or options.login_name(), _named(targets, passages)
+    who, wanted = options.decider(actor), _named(targets, passages)
     with options.opened_store(store, tenant=tenant) as opened:
         decisions = Decisions(opened)
         found = [
@@ -203,7 +203,7 @@ def disallow(
             for one in wanted
         ]
         # All of them are looked up before the first is taken off.
-        ended = decisions.disallow(*found, actor=who, said=why)
+        ended = decisions.disallow(*found, actor=who, why=why)
     _write_allowances(ended, as_json=as_json)
 
 

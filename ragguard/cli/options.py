@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from ragguard import audit
 from ragguard.arguments import require_share, require_tenant
 from ragguard.audit import AuditStore
+from ragguard.audit.trail import this_process
 from ragguard.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ TENANT = option("Whose; else the default tenant's.", metavar="NAME")
 EVERY_TENANT = option("Only this tenant's; else those of all.", metavar="NAME")
 REASON = option("The reason, for whoever looks at it later.", default=...)
 WHY = option("The reason, which the trail keeps.")
-ACTOR = option("Who decides this, for the audit; else your login name.")
+ACTOR = option("Who decides this, for the audit; else you, as user@host.")
 AS_JSON = flag("--json", "Write JSON to stdout, nothing else.")
 ALPHA = share("Share of clean queries that it may touch, in (0, 1).")
 MARK_ALPHA = option("Share in which passages may be marked or dropped; 5 alpha by default.")
@@ -74,6 +75,14 @@ def require_not_blank(*given: tuple[str, str]) -> None:
     for name, text in given:
         if not text.strip():
             raise InvalidInputError(f"{name} is blank; pass the text")
+
+
+def decider(actor: str | None) -> str:
+    """Return who decides: who is named, else who runs the command, as a guard writes it."""
+    if actor:
+        return actor
+    login_name()  # a guard goes on without one
+    return this_process()
 
 
 def login_name() -> str:

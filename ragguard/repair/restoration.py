@@ -67,7 +67,7 @@ def restore(
         for entry in entries:
             # Only what is still as it was read.
             now = store.set_quarantine_status(
-                entry.key, "released", actor=actor, said=why, only=[entry.status]
+                entry.key, "released", actor=actor, why=why, only=[entry.status]
             )
             if now.status != "released":
                 raise InvalidInputError(

@@ -24,7 +24,7 @@ class _By(TypedDict):
     """Who decides, and why."""
 
     actor: str
-    said: str
+    why: str
 
 
 _Action = Callable[[Visit, Decisions, _By], Sequence[object]]
@@ -45,7 +45,7 @@ def decide(visit: Visit) -> dict[str, str | int | None]:
         raise InvalidInputError("this form asks for nothing that the page can do; reload the page")
     if not why:
         raise InvalidInputError("say why: whoever looks at this later must understand it")
-    by = _By(actor=visit.person.name, said=why[:_LONGEST_WHY])
+    by = _By(actor=visit.person.name, why=why[:_LONGEST_WHY])
     done = ACTIONS[wanted](visit, Decisions(visit.store), by)
     entries = [one for one in done if isinstance(one, QuarantineEntry)]
     passes = still_passing(visit.store, entries) if wanted == "confirm" else []
@@ -135,15 +135,15 @@ def _confirm(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntr
         *(key for key in keys if key not in new), status="confirmed", read=read, **by
     )
     if found:
-        done += by_hand.put(store, *found, why=by["said"], event=event, actor=by["actor"])
+        done += by_hand.put(store, *found, event=event, **by)
     return done
 
 
 def _vouch(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
-    until, (named, read), why = _until(visit), _named(visit), by["said"]
+    until, (named, read) = _until(visit), _named(visit)
     entries = {entry.key: entry for entry in read}
     targets = [Passage(entries[key].text) if key in entries else key for key in named]
-    put = [decisions.allow(one, why=why, effect=effect, until=until, **by) for one in targets]
+    put = [decisions.allow(one, effect=effect, until=until, tell=True, **by) for one in targets]
     # What a person vouches for is proposed no longer.
     proposed = [entry for entry in entries.values() if entry.status == "proposed"]
     decisions.decide(*proposed, status="rejected", **by)
@@ -155,7 +155,7 @@ def _vouch_for_name(effect: Effect, visit: Visit, decisions: Decisions, by: _By)
     key, source, _ = identity(name)
     keys, sources = ([], [source]) if source else ([key], [])
     _require_as_vouched(visit.store, _read(visit), keys, sources)
-    return [decisions.allow(name, why=by["said"], effect=effect, until=until, **by)]
+    return [decisions.allow(name, effect=effect, until=until, tell=True, **by)]
 
 
 def _disallow(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:

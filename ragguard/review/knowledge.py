@@ -105,10 +105,10 @@ class Knowledge:
         ]
 
     def remove(
-        self, store: AuditStore, keys: Sequence[str], *, actor: str, said: str
+        self, store: AuditStore, keys: Sequence[str], *, actor: str, why: str
     ) -> list[Passage]:
         """Take confirmed passages out."""
-        done = remove_quarantined(store, self.base, keys=keys, actor=actor, why=said)
+        done = remove_quarantined(store, self.base, keys=keys, actor=actor, why=why)
         if done.removed:
             return done.removed
         if done.allowed:
@@ -121,7 +121,7 @@ class Knowledge:
         raise InvalidInputError(f"nothing was removed: {why}; {_LOOK}")
 
     def restore(
-        self, store: AuditStore, keys: Sequence[str], *, actor: str, said: str
+        self, store: AuditStore, keys: Sequence[str], *, actor: str, why: str
     ) -> list[Passage]:
         """Release passages and put them back, where nothing stands under their ids."""
         for one in look_up(self.base, store.quarantine(keys=keys)):
@@ -130,7 +130,7 @@ class Knowledge:
                     f"nothing was restored: a text stands under the id of {one.entry.key[:12]} in "
                     f"the knowledge base; {_LOOK}"
                 )
-        return restore(store, self.base, keys, actor=actor, why=said)
+        return restore(store, self.base, keys, actor=actor, why=why)
 
 
 def _row(one: Standing, *, allowed: bool) -> Row:

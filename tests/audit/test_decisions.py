@@ -47,8 +47,8 @@ def decisions(store):
     return Decisions(store)
 
 
-@pytest.mark.parametrize("target", [KEY, KEY[:8].upper(), f"id-{KEY}", Passage(f" {TEXT} ")])
-def test_a_target_is_a_key_its_beginning_an_id_or_the_passage(decisions, store, target):
+@pytest.mark.parametrize("target", [KEY, KEY[:8].upper(), f"id-{KEY}", TEXT, Passage(f" {TEXT} ")])
+def test_a_target_is_a_key_its_beginning_an_id_the_text_or_the_passage(decisions, store, target):
     (one,) = decisions.decide(target, status="released", actor="bo")
     assert (one.key, one.status, one.actor) == (KEY, "released", "bo")
     assert store.quarantine(status="released") == [one]
@@ -269,6 +269,18 @@ def test_what_was_confirmed_is_allowed_no_more_though_another_could_not_be(store
         decisions.decide(KEY, "f" * 32, status="confirmed", read=read)
     assert [one.status for one in store.quarantine(keys=[KEY])] == ["confirmed"]
     assert decisions.allowed() == []
+
+
+def test_a_text_that_is_the_id_of_another_passage_names_neither():
+    mine, planted = entry(KEY), replace(entry("ef" * 16), passage_id=TEXT)
+    with pytest.raises(InvalidInputError, match="names 2 quarantined passages"):
+        match([mine, planted], TEXT)
+
+
+def test_a_long_text_that_names_nothing_is_not_told_whole(decisions):
+    with pytest.raises(QuarantineNotFoundError) as raised:
+        decisions.decide("an oak " * 1_000, status="released")
+    assert len(str(raised.value)) < 300
 
 
 def test_a_passage_names_no_other_by_its_id():

@@ -43,20 +43,45 @@ def events_of(path):
     return found
 
 
-def test_a_deleted_file_is_noticed_and_reports_go_to_a_new_one(guard, path, caplog):
+def test_a_deleted_file_is_not_made_anew_and_all_waits_for_a_backup(guard, path, tmp_path, caplog):
     guard.store.add_quarantine([entry(PASSAGES[0])])
-    with caplog.at_level(logging.WARNING, "ragguard"):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("VACUUM INTO ?", [str(tmp_path / "backup.db")])
+    with caplog.at_level(logging.ERROR, "ragguard"):
         remove(path)
         eventually(lambda: guard.health().store_error is not None)
-        assert "is gone" in guard.health().store_error
-        # Until there is another file, what is known holds; reading makes none.
+        assert "is gone; restore a backup of it, or restart" in guard.health().store_error
         assert dropped(guard) == PASSAGES[:1]
         event = guard.report(QUESTION, "at nine", passages=PASSAGES)
-        eventually(path.exists)
+        guard._parts.counter.flush()
+        guard._parts.log.flush()
+        with pytest.raises(StoreError, match="is gone"):
+            guard.quarantine(PASSAGES[1], why="it lies")
+        assert not path.exists()
+        assert dropped(guard) == PASSAGES[:1]
+        assert not guard.health().reachable
+        assert guard.health().quarantined == 1
+        shutil.move(tmp_path / "backup.db", path)
+        eventually(lambda: events_of(path) == [event])
         eventually(lambda: guard.health().reachable)
-    assert "was deleted" in caplog.text
-    eventually(lambda: events_of(path) == [event])
-    eventually(lambda: dropped(guard) == [])
+    assert dropped(guard) == PASSAGES[:1]
+    guard._parts.counter.flush()
+    assert guard.store.counts()["queries"] == 3
+    gone, replaced = caplog.messages
+    assert gone.startswith("the quarantine cannot be read, 1 known keys stay in force: the file")
+    assert "was replaced" in replaced
+
+
+def test_a_store_that_somebody_opens_in_place_of_a_deleted_file_counts(guard, path, caplog):
+    guard.store.add_quarantine([entry(PASSAGES[0])])
+    with caplog.at_level(logging.ERROR, "ragguard"):
+        remove(path)
+        event = guard.report(QUESTION, "at nine", passages=PASSAGES)
+        eventually(lambda: guard.health().store_error is not None)
+        open_store(path).close()
+        eventually(lambda: dropped(guard) == [])
+        eventually(lambda: events_of(path) == [event])
+    assert sum("was replaced" in message for message in caplog.messages) == 1
 
 
 def test_the_quarantine_of_a_file_that_takes_its_place_is_seen(guard, path, tmp_path, caplog):
@@ -74,14 +99,20 @@ def test_the_quarantine_of_a_file_that_takes_its_place_is_seen(guard, path, tmp_
     eventually(lambda: events_of(path) == [event])
 
 
-def test_a_new_file_without_tables_gets_them(path):
-    store = open_store(path)
+def test_a_new_file_without_tables_is_left_to_whoever_opens_it(guard, path, caplog):
+    guard.store.add_quarantine([entry(PASSAGES[0])])
     remove(path)
-    sqlite3.connect(path).close()
     path.touch()
-    store.add_counts({"queries": 1})
-    assert store.counts() == {"queries": 1}
-    store.close()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="there is no audit store at"):
+            guard.store.add_counts({"queries": 1})
+    assert dropped(guard) == PASSAGES[:1]
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
+    assert "was replaced" not in caplog.text
+    open_store(path).close()
+    guard.store.add_counts({"queries": 1})
+    eventually(lambda: dropped(guard) == [])
 
 
 def test_an_older_backup_takes_the_place_of_the_file(guard, path, tmp_path):
@@ -105,6 +136,7 @@ def test_a_file_in_its_place_that_is_no_store_is_an_error_until_it_goes(guard, p
             guard.store.counts()
     assert dropped(guard) == PASSAGES[:1]
     path.unlink()
+    open_store(path).close()
     guard.store.add_counts({"mended": 1})
     assert guard.store.counts()["mended"] == 1
 

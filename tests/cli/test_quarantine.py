@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import getpass
 import json
+import platform
 import shlex
 
 import pytest
 
+from ragguard import Guard
 from ragguard.attribution import Attribution
 from ragguard.audit import Event, QuarantineEntry, open_store
 from ragguard.cli.events import show_whom_to_look_at
@@ -45,10 +47,13 @@ def test_releases_by_id_or_key(run, store_url, target):
     assert _statuses(store_url) == {"x": ("released", "bo"), "y": ("quarantined", None)}
 
 
-def test_confirms_several_under_the_login_name(run, store_url, monkeypatch):
+def test_confirms_several_under_the_name_that_a_guard_gives(run, store_url, monkeypatch):
     monkeypatch.setattr(getpass, "getuser", lambda: "cy")
+    monkeypatch.setattr(platform, "node", lambda: "vm")
     assert run("quarantine", "confirm", "x", "y", "--store", store_url).exit_code == 0
-    assert _statuses(store_url) == {"x": ("confirmed", "cy"), "y": ("confirmed", "cy")}
+    assert _statuses(store_url) == {"x": ("confirmed", "cy@vm"), "y": ("confirmed", "cy@vm")}
+    with Guard(store=store_url) as guard:
+        assert guard.release("x").actor == "cy@vm"
 
 
 def test_filters_by_status(run, store_url):
@@ -62,7 +67,7 @@ def test_one_unknown_target_changes_nothing(run, store_url, target):
     result = run("quarantine", "release", "x", target, "--store", store_url, "--actor", "bo")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(
-        f"ragguard: no quarantined passage has the id or key {target!r}"
+        f"ragguard: no quarantined passage has the id, key or text {target!r}"
     )
     assert _statuses(store_url)["x"] == ("quarantined", None)
 
