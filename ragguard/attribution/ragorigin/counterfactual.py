@@ -199,9 +199,9 @@ def only_mention(
     suspected: NDArray[np.bool_],
     seen: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Return which suspects only mention what planted texts state, if half of those seen are such.
+    """Return which suspects only mention what a planted text states, if the generator saw one.
 
-    A genuine page may hold the answer's words. So where half of those seen are written as planted
+    A genuine page may hold the answer's words. So where one of those seen is written as planted
     texts are, those are let go that were not written to state it, do not hold the question, and
     support the response less than such texts do (the median of those seen). If one of them leads to
     the response by itself, the counterfactual finds it later.
@@ -210,8 +210,8 @@ def only_mention(
     """
     planted = seen.copy()
     planted[seen] = written_as_planted(list(compress(texts, seen)))
-    if not 0 < seen.sum() <= 2 * planted.sum():
-        return np.zeros_like(seen)
+    if not planted.any():
+        return planted
     found = suspected & (evidence.carried < VERBATIM_GAIN)
     found &= evidence.support < float(np.median(evidence.support[planted]))
     found[found] = ~states_by_design(evidence.query, evidence.claim, list(compress(texts, found)))

@@ -198,7 +198,7 @@ MENTION = (
         ((0.7, 0.8), (0, 0), "..", "..", ".."),
     ],
 )
-def test_who_only_mentions_what_planted_texts_state(support, carried, suspected, seen, free):
+def test_who_only_mentions_what_a_planted_text_states(support, carried, suspected, seen, free):
     flat = np.zeros(2)
     evidence = Evidence(
         "Who designed the Halden bridge?",
@@ -211,15 +211,3 @@ def test_who_only_mentions_what_planted_texts_state(support, carried, suspected,
     found = only_mention(evidence, [PLANTED, MENTION], *flags)
     assert found.tolist() == [mark == "x" for mark in free]
     assert flags[1].tolist() == [mark == "x" for mark in seen]  # not written over
-
-
-@pytest.mark.parametrize(("texts", "free"), [("pm", ".x"), ("pmm", "..."), ("ppmm", "..xx")])
-def test_one_planted_text_among_many_that_were_read_saves_nobody(texts, free):
-    n = len(texts)
-    support = np.array([0.8 if one == "p" else 0.7 for one in texts])
-    flat = np.zeros(n)
-    evidence = Evidence("Who designed it?", "Orla Venn", (flat, flat, flat), support, flat)
-    everybody = np.ones(n, dtype=bool)
-    given = [PLANTED if one == "p" else MENTION for one in texts]
-    found = only_mention(evidence, given, everybody, everybody)
-    assert found.tolist() == [mark == "x" for mark in free]
