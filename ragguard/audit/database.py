@@ -68,7 +68,8 @@ class Database:
         self._closed = False
         self._any_schema = any_schema
         self._file: tuple[int, int] | None = None  # None: it is not watched, or not now
-        self._engine = engine(where, statement_s, access)
+        self._may_make = access == "make"
+        self._engine = engine(where, statement_s, access, lambda: self._may_make)
         event.listen(self._engine, "checkin", self._close_late)
         self._reads = sessionmaker(self._engine, expire_on_commit=False)
         self._writes = sessionmaker(
@@ -77,10 +78,14 @@ class Database:
         self._make_gates()
         follow_forks(self)
         try:
-            self._prepare(makes=access == "make")
+            self._prepare(
+                "check the path, or file a first event with `ragguard report`; of one that is gone "
+                "restore a backup"
+            )
         except BaseException:
             self.close()  # nobody else holds it, and its connections would stay open
             raise
+        self._may_make = False  # who runs makes none, as `_follow_the_file` says
         self._file = None if self.path is None else file_identity(self.path)
 
     def close(self) -> None:
@@ -155,16 +160,13 @@ class Database:
                 )
             raise StoreError(f"the audit store {self.name} failed: {what}; {check}") from error
 
-    def _prepare(self, *, makes: bool) -> None:
+    def _prepare(self, advice: str) -> None:
         found = None
-        if makes or self.path is None or self.path.exists():
+        if self._may_make or self.path is None or self.path.exists():
             with self.read() as session:
                 found = schema_version(session)
-        if found is None and not makes:
-            raise StoreError(
-                f"there is no audit store at {self.path or self.name}; check the path, or file a "
-                "first event with `ragguard report`"
-            )
+        if found is None and not self._may_make:
+            raise StoreError(f"there is no audit store at {self.path or self.name}; {advice}")
         if found is None:
             with self.write() as session:
                 lock(session, _SCHEMA_LOCK)  # processes that do so together wait in turn
@@ -176,8 +178,8 @@ class Database:
     def _follow_the_file(self) -> None:
         """Open the file anew where it is another one: what is open is out of everybody's reach.
 
-        Who runs already makes none, nor tables in one: the guards on it would read that nothing is
-        in quarantine. A backup does that, or whoever opens a store there on purpose.
+        Who runs already makes none, nor tables in one, but waits for a backup, or for whoever opens
+        a store there. What was in quarantine `QuarantineWatch` keeps in force.
         """
         if self._file is None or self.path is None:
             return
@@ -195,15 +197,15 @@ class Database:
             self._engine.dispose()
             self._file = None
             try:
-                self._prepare(makes=False)
+                self._prepare("restore a backup of the one that was")
                 self._file = file_identity(self.path)
             finally:
                 self._file = self._file or (-1, -1)  # not prepared: tried again next time
             if _followed.get(self.path) != self._file:  # a store has two of these
                 _followed[self.path] = self._file
                 logger.error(
-                    "the file of the audit store %s was replaced; what the old one held is not "
-                    "seen any more, and all goes to the new one from now on",
+                    "the file of the audit store %s was replaced; all is read from the new one and "
+                    "goes to it from now on",
                     self.name,
                 )
 

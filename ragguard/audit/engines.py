@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -94,8 +94,10 @@ def sqlite_file(where: URL) -> Path | None:
     return Path(database) if on_sqlite and not database.startswith("file:") else None
 
 
-def engine(where: URL, statement_s: float, access: Access) -> Engine:
+def engine(where: URL, statement_s: float, access: Access, may_make: Callable[[], bool]) -> Engine:
     """Return an engine for what `store_url` made; the rest as in `Database`.
+
+    `may_make` says, with each connection, whether that may make a SQLite file.
 
     Raises:
         MissingExtraError: The driver for PostgreSQL is not installed.
@@ -109,9 +111,17 @@ def engine(where: URL, statement_s: float, access: Access) -> Engine:
     if access == "look" and path is not None:
         where = _readable(where, path)
     made = create_engine(where, connect_args={"timeout": _BUSY_S})
-    if path is not None:
-        # Before SQLite makes it, for its owner alone; the log and the index get its mode.
-        event.listen(made, "do_connect", lambda *_: make_private(path))
+
+    def connect(dialect: Any, record: object, args: Any, named: Any) -> Any:  # noqa: ARG001
+        if path is None or args[0].startswith("file:"):
+            return None
+        if may_make():
+            # Before SQLite makes it, for its owner alone; the log and the index get its mode.
+            make_private(path)
+            return None
+        return dialect.connect(f"{path.as_uri()}?mode=rw", *args[1:], **{**named, "uri": True})
+
+    event.listen(made, "do_connect", connect)
     event.listen(made, "connect", lambda connection, _: _set_up(connection, access))
     event.listen(made, "begin", _begin)
     return made

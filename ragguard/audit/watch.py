@@ -6,6 +6,7 @@ import logging
 import time
 import weakref
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from ragguard.arguments import require_positive
 from ragguard.audit.allow_list import Allowance
@@ -47,6 +48,10 @@ class QuarantineWatch(Repeater):
         self._held = {"": Quarantined()}  # by tenant; not changed, but replaced
         self.version = -1  # what `quarantine_version` said when the keys were last read
         self._due: float | None = None  # when an entry lapses, in seconds since 1970
+        # The first version that was seen of an empty store that took another's place, and what that
+        # one held: it stays in force.
+        self._empty: int | None = None
+        self._before: dict[str, Quarantined] = {}
         self._heard = time.monotonic()
         self.error: str | None = None  # why the last look at the store failed
         self._silent = False
@@ -98,7 +103,7 @@ class QuarantineWatch(Repeater):
             version = self._store.quarantine_version()
             if version != self.version or self._is_due():
                 changes = self._store.quarantine_changes(self.version)
-                self._held = _after(changes, self._held)
+                self._held = self._now(changes)
                 self.version = changes.version
                 self._due = changes.due
             silence, self._heard = self.age_s, time.monotonic()
@@ -126,6 +131,32 @@ class QuarantineWatch(Repeater):
             self.error = str(error)
             if self.age_s > _SILENT_S:
                 self._complain()
+
+    def _now(self, changes: QuarantineChanges) -> dict[str, Quarantined]:
+        """Return what is held after changes. A store that is made anew takes nothing out of it."""
+        if changes.complete and self.size and self._is_new(changes):
+            self._empty, self._before = changes.version, self._held
+            logger.error(
+                "a new, empty audit store is in the place of %s: %d known keys stay in force here; "
+                "restore a backup of the old one, or restart if the empty one is meant",
+                self.place,
+                self.size,
+            )
+            return self._held
+        if changes.complete and self._empty is not None:
+            if changes.version >= self._empty:  # a backup's is lower: it was made before
+                return _after(_added(changes), self._before)
+            self._empty, self._before = None, {}
+        return _after(changes, self._held)
+
+    def _is_new(self, changes: QuarantineChanges) -> bool:
+        # What is proposed, and which policy is in force, programs write without anybody's doing.
+        if any(
+            one.held or one.spared or one.allowed for one in (changes, *changes.tenants.values())
+        ):
+            return False
+        told = {row.action for row in self._store.trail()} - {"quarantine.proposed"}
+        return not any(one.startswith(("quarantine.", "allow-list.")) for one in told)
 
     def close(self) -> None:
         """Stop watching; `held` goes on returning the last keys."""
@@ -157,6 +188,15 @@ def _after(changes: QuarantineChanges, held: Mapping[str, Quarantined]) -> dict[
         if tenant and not (after.keys or after.spared or after.allowed):
             del found[tenant]
     return found
+
+
+def _added(changes: QuarantineChanges) -> QuarantineChanges:
+    """Return all that a store has, to be added to what is held."""
+    tenants = {tenant: _added(one) for tenant, one in changes.tenants.items()}
+    allowed = changes.allowed or None
+    return replace(
+        changes, complete=False, released=changes.spared, allowed=allowed, tenants=tenants
+    )
 
 
 Kept = tuple[Change, QuarantineEntry | Allowance, bool]

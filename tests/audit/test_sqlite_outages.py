@@ -12,6 +12,9 @@ import pytest
 
 from ragguard import Guard
 from ragguard.audit import Event, open_store
+from ragguard.audit.database import Database
+from ragguard.audit.quarantine import Limits
+from ragguard.background import Policy
 from ragguard.errors import StoreError
 from tests.audit.conftest import PASSAGES, QUESTION, dropped, entry, quarantine_elsewhere
 from tests.processes import eventually, spawn
@@ -72,16 +75,61 @@ def test_a_deleted_file_is_not_made_anew_and_all_waits_for_a_backup(guard, path,
     assert "was replaced" in replaced
 
 
-def test_a_store_that_somebody_opens_in_place_of_a_deleted_file_counts(guard, path, caplog):
+def test_an_empty_store_in_place_of_a_deleted_file_takes_nothing_out(guard, path, tmp_path, caplog):
     guard.store.add_quarantine([entry(PASSAGES[0])])
-    with caplog.at_level(logging.ERROR, "ragguard"):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("VACUUM INTO ?", [str(tmp_path / "backup.db")])
+    with caplog.at_level(logging.ERROR, "ragguard"), Guard(store=path) as other:
         remove(path)
         event = guard.report(QUESTION, "at nine", passages=PASSAGES)
-        eventually(lambda: guard.health().store_error is not None)
-        open_store(path).close()
-        eventually(lambda: dropped(guard) == [])
+        for one in (guard, other):
+            eventually(lambda one=one: one.health().store_error is not None)
+        # What programs write by themselves is no history.
+        with contextlib.closing(open_store(path)) as made:
+            made.note(Policy("review").change)
+            made.accuse([entry(PASSAGES[2], event_id="e")], Limits(quorum=2))
         eventually(lambda: events_of(path) == [event])
+        for one in (guard, other):
+            eventually(lambda one=one: one.health().reachable)
+        assert dropped(guard) == dropped(other) == PASSAGES[:1]
+        # From here on what people decide is added to that.
+        for passage in PASSAGES[:2]:
+            other.quarantine(passage, why="it lies")
+        assert dropped(guard) == dropped(other) == PASSAGES[:2]
+        other.release(PASSAGES[0], why="it does not")
+        assert dropped(guard) == dropped(other) == PASSAGES[1:2]
     assert sum("was replaced" in message for message in caplog.messages) == 1
+    kept = [one for one in caplog.messages if one.startswith("a new, empty audit store")]
+    assert len(kept) == 2
+    assert "1 known keys stay in force here; restore a backup of the old one, or restart" in kept[0]
+    remove(path)
+    shutil.move(tmp_path / "backup.db", path)
+    eventually(lambda: dropped(guard) == PASSAGES[:1])
+    quarantine_elsewhere(path, PASSAGES[2])
+    eventually(lambda: dropped(guard) == [PASSAGES[0], PASSAGES[2]])
+
+
+def test_a_guard_that_starts_on_an_empty_store_begins_with_it(guard, path):
+    guard.store.add_quarantine([entry(PASSAGES[0])])
+    guard.close()
+    remove(path)
+    with Guard(store=path) as anew:
+        assert dropped(anew) == []
+
+
+def test_a_file_that_goes_while_it_is_opened_is_not_made_anew(path, monkeypatch):
+    with contextlib.closing(open_store(path)) as store:
+        store._database._engine.dispose()
+        looked = Database._follow_the_file
+
+        def goes(database):
+            looked(database)
+            remove(path)
+
+        monkeypatch.setattr(Database, "_follow_the_file", goes)
+        with pytest.raises(StoreError, match="unable to open database file"):
+            store.quarantine()
+        assert not path.exists()
 
 
 def test_the_quarantine_of_a_file_that_takes_its_place_is_seen(guard, path, tmp_path, caplog):
@@ -104,7 +152,7 @@ def test_a_new_file_without_tables_is_left_to_whoever_opens_it(guard, path, capl
     remove(path)
     path.touch()
     for _ in range(2):
-        with pytest.raises(StoreError, match="there is no audit store at"):
+        with pytest.raises(StoreError, match=r"there is no audit store at .*; restore a backup of"):
             guard.store.add_counts({"queries": 1})
     assert dropped(guard) == PASSAGES[:1]
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -112,7 +160,8 @@ def test_a_new_file_without_tables_is_left_to_whoever_opens_it(guard, path, capl
     assert "was replaced" not in caplog.text
     open_store(path).close()
     guard.store.add_counts({"queries": 1})
-    eventually(lambda: dropped(guard) == [])
+    quarantine_elsewhere(path, PASSAGES[1])
+    eventually(lambda: dropped(guard) == PASSAGES[:2])
 
 
 def test_an_older_backup_takes_the_place_of_the_file(guard, path, tmp_path):

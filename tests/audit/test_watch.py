@@ -191,3 +191,33 @@ def test_what_lapses_by_itself_is_logged_with_whose_it_was(store, caplog):
     with caplog.at_level(logging.INFO, "ragguard.audit.watch"):
         assert store.lapse() == 1
     assert caplog.messages[0] == "lapsed: kkkkkkkkkkkk, passage p of tenant acme: r"
+
+
+def test_what_an_empty_store_took_the_place_of_stays_in_force(store, new_store, watch_of, caplog):
+    store.add_quarantine([entry("old"), entry("older")])
+    store.of_tenant("t").add_quarantine([entry("theirs")])
+    watch = watch_of(store)
+    watch.place = "elsewhere"  # nobody here is told of changes
+    watch._store = other = new_store()
+    watch.version = -1  # as if the store could not tell the changes apart
+    assert watch.refresh() == {"old", "older"}
+    assert watch.held("t").keys == {"theirs"}
+    assert "is in the place of elsewhere: 3 known keys stay in force here" in caplog.text
+    other.add_quarantine([entry("new"), entry("older")])
+    other.set_quarantine_status("older", "released")
+    watch.version = -1
+    assert watch.refresh() == {"old", "new"}
+    assert watch.held("t").keys == {"theirs"}
+    assert len(caplog.records) == 1
+
+
+def test_a_store_with_a_history_of_which_nothing_is_in_force_empties_the_quarantine(
+    store, new_store, watch_of
+):
+    store.add_quarantine([entry("k")])
+    watch = watch_of(store)
+    watch._store = other = new_store()
+    other.add_quarantine([entry("l")])
+    other.set_quarantine_status("l", "lapsed")
+    watch.version = -1
+    assert watch.refresh() == frozenset()
