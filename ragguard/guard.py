@@ -36,8 +36,9 @@ class Guard(Feedback, Deciding):
 
     A guard is safe to share between threads, and works on both sides of a fork. A pickled one is
     made anew from its settings, with the calibration that it has adopted: it opens the store's URL
-    (which goes along, password included), or begins with what was in quarantine in memory. A copy
-    in the same process shares all objects that it was given, and what is kept in memory.
+    (which goes along, password included), and makes no store where there is none, or begins with
+    what was in quarantine in memory. A copy in the same process shares all objects that it was
+    given, and what is kept in memory.
 
     Args:
         embedder: None for the built-in embedder (no model, no download); an `Embedder`, a LangChain

@@ -8,9 +8,10 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from ragguard.arguments import (
     require_bool,
@@ -41,10 +42,15 @@ from ragguard.recent_passages import RecentPassages
 from ragguard.trust import as_trust
 from ragguard.verdict import Mode
 
+if TYPE_CHECKING:
+    from ragguard.audit.engines import Access
+
 # For the threads. To give back what is being attributed may take 1 more, and to close a SQLite
 # store 2.
 _CLOSE_S = 7.0
 _RETIRE_S, _PAUSE_S = 60.0, 0.05
+
+_access: ContextVar[Access] = ContextVar("_access", default="make")
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ class Parts:
             trust=trust,
         )
         self._owns_store = given.store is None or isinstance(given.store, (str, os.PathLike))
-        self.store = open_store(given.store)
+        self.store = open_store(given.store, access=_access.get())
         shared = bool(getattr(self.store, "shared", True))
         if not (given.attribute or shared):
             raise InvalidInputError(
@@ -271,5 +277,12 @@ class Parts:
 
 
 def remade(kind: type[Any], settings: Mapping[str, Any], gated: bool) -> Any:
-    """Return a guard of the class `kind` with these settings, and with a gate or without."""
-    return kind(**settings) if gated else kind.ragdefender(**settings)
+    """Return a guard of the class `kind` with these settings, and with a gate or without.
+
+    It opens a store that is there: nobody means to make an empty one by a copy.
+    """
+    before = _access.set("keep")
+    try:
+        return kind(**settings) if gated else kind.ragdefender(**settings)
+    finally:
+        _access.reset(before)

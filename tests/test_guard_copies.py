@@ -13,7 +13,7 @@ from ragguard.attribution import RAGOrigin
 from ragguard.audit import MemoryStore, QuarantineEntry, open_store
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
-from ragguard.errors import CalibrationError, InvalidInputError
+from ragguard.errors import CalibrationError, InvalidInputError, StoreError
 from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.conformal import Calibration
 
@@ -139,6 +139,20 @@ def test_a_url_is_opened_anew_and_shared(copied, tmp_path):
         assert other.filter(QUESTION, [HELD, *QUIET]).dropped[0].text == HELD
         other.close()
         assert guard.filter(QUESTION, [HELD, *QUIET]).dropped[0].text == HELD
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_a_copy_makes_no_store(way, tmp_path):
+    path = tmp_path / "audit.db"
+    with Guard(store=path) as guard:
+        pickled = pickle.dumps(guard)
+    for one in tmp_path.iterdir():
+        one.unlink()
+    with pytest.raises(StoreError, match=r"there is no audit store at .* restore a backup"):
+        pickle.loads(pickled) if way == "pickle" else COPIES[way](guard)
+    assert not path.exists()
+    Guard(store=path).close()  # whoever makes a guard makes a store, then as before
+    pickle.loads(pickled).close()
 
 
 @pytest.mark.parametrize("way", ["copy", "deepcopy"])
