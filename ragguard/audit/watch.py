@@ -55,6 +55,7 @@ class QuarantineWatch(Repeater):
         self._heard = time.monotonic()
         self.error: str | None = None  # why the last look at the store failed
         self._silent = False
+        self._lapses = True  # whether what is over could be taken out, last time
         super().__init__("ragguard-quarantine", interval_s)
         self.refresh()
         _watches[id(self)] = self
@@ -119,9 +120,12 @@ class QuarantineWatch(Repeater):
         if self._is_due():
             try:
                 self._store.lapse()
+                self._lapses = True
             except Exception as error:  # a role that may only read, or a store that fails
                 self._due = time.time() + _SILENT_S
-                logger.warning("what is over in quarantine stays in force for now: %s", error)
+                if self._lapses:
+                    logger.warning("what is over in quarantine stays in force for now: %s", error)
+                self._lapses = False
         try:
             self.refresh()
         except Exception as error:  # whatever a store raises, the filter goes on with what it has

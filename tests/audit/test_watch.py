@@ -221,3 +221,23 @@ def test_a_store_with_a_history_of_which_nothing_is_in_force_empties_the_quarant
     other.set_quarantine_status("l", "lapsed")
     watch.version = -1
     assert watch.refresh() == frozenset()
+
+
+def test_what_cannot_lapse_is_told_once_until_it_can(polled, watch_of, monkeypatch, caplog):
+    def fails():
+        raise StoreError("read only")
+
+    past = utc_now() - timedelta(seconds=1)
+    polled.add_quarantine([QuarantineEntry("k", "p", "t", "r", until=past)])
+    watch = watch_of(polled)
+    lapse = polled.lapse
+    for expected in (1, 2):
+        monkeypatch.setattr(polled, "lapse", fails)
+        for _ in range(3):
+            watch._due = 0.0
+            watch.reload()
+        assert sum("stays in force for now" in one for one in caplog.messages) == expected
+        monkeypatch.setattr(polled, "lapse", lapse)
+        watch._due = 0.0
+        watch.reload()
+    assert watch.held().keys == frozenset()
