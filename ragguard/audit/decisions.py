@@ -68,7 +68,10 @@ class Decisions(Undoing):
             QuarantineNotFoundError: A target names none.
         """
         actor = decided_by(actor, why)
-        found, only = self.found(*targets), _DECIDABLE.get(status)
+        # Who has read an entry means that one by its key, whatever else is named so.
+        entries: dict[Target, Target] = {one.key: one for one in read}
+        exact = [entries.get(one, one) if isinstance(one, str) else one for one in targets]
+        found, only = self.found(*exact), _DECIDABLE.get(status)
         _require(found, status, only)
         change, known = self._store.set_quarantine_status, {one.key: [one.status] for one in read}
         done = [
@@ -92,7 +95,8 @@ class Decisions(Undoing):
         """Return the entries that targets name; raises as `decide`."""
         keys = [_named(target).lower() for target in targets]
         entries = self._store.quarantine(keys=keys)
-        if len({*keys}) > len(entries):  # the beginning of a key, or the id of a passage
+        # The beginning of a key, the id of a passage or a text; a whole key may be these as well.
+        if len({*keys}) > len(entries) or any(isinstance(target, str) for target in targets):
             entries = self._store.quarantine()
         return [match(entries, target) for target in targets]
 
@@ -262,28 +266,28 @@ def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry
     """Return the entry that a target names; raises as `Decisions.decide`."""
     name = _named(target)
     # All count, so that nothing is decided about the wrong one: an id may look like a key, and
-    # whoever plants a passage may give it another's text, or the beginning of its key, for its id.
-    by_key = _SHOWN_KEY.fullmatch(name.lower()) is not None
-    matches = [e for e in entries if name and name.lower() == e.key]
-    if not matches and isinstance(target, str) and name:  # what is no str says its whole key
-        of_text = content_key(name)
-        matches = [
-            entry
-            for entry in entries
-            if name == entry.passage_id
-            or entry.key == of_text
-            or (by_key and entry.key.startswith(name.lower()))
-        ]
+    # whoever plants a passage may give it another's text or key for its id, or a key for its text.
+    whole, any_way = name.lower(), isinstance(target, str) and name != ""
+    is_key = any(entry.key == whole for entry in entries)
+    by_start = any_way and not is_key and _SHOWN_KEY.fullmatch(whole) is not None
+    keys = {whole, content_key(name)} if any_way else {whole}
+
+    def is_told(entry: QuarantineEntry) -> bool:
+        return entry.key in keys or (by_start and entry.key.startswith(whole))
+
+    matches = [one for one in entries if is_told(one) or (any_way and name == one.passage_id)]
+    matches.sort(key=is_told, reverse=True)  # ids last: any number of passages may have one
     if not matches:
         raise QuarantineNotFoundError(
             f"no quarantined passage has the id, key or text {name[:_TOLD]!r}; `ragguard "
             "quarantine list` shows what there is, and of a key 8 characters are needed"
         )
     if len(matches) > 1:
-        shown = None if len(name) >= _DIGITS else _DIGITS
-        keys = ", ".join(entry.key[:shown] for entry in matches[:5])
+        shown = _DIGITS if is_key or len(name) < _DIGITS else None
+        told = ", ".join(entry.key[:shown] for entry in matches[:5])
+        part = "its entry, or as little of the key" if is_key else "more of the key"
         raise InvalidInputError(
-            f"{name[:_TOLD]!r} names {len(matches)} quarantined passages; pass more of the key "
-            f"of the one that you mean: {keys}"
+            f"{name[:_TOLD]!r} names {len(matches)} quarantined passages; pass {part} of the one "
+            f"that you mean: {told}"
         )
     return matches[0]

@@ -277,6 +277,31 @@ def test_a_text_that_is_the_id_of_another_passage_names_neither():
         match([mine, planted], TEXT)
 
 
+@pytest.mark.parametrize("planted", [{"passage_id": KEY.upper()}, {"key": content_key(KEY)}])
+def test_a_key_that_is_also_an_id_or_a_text_names_neither(store, planted):
+    mine, other = entry(KEY), replace(entry("ef" * 16), **planted)
+    store.add_quarantine([other, mine])
+    decisions = Decisions(store)
+    name = planted.get("passage_id", KEY)
+    told = f"pass its entry, or as little of the key of the one that you mean: .*{KEY[:12]}"
+    with pytest.raises(InvalidInputError, match=told):
+        decisions.decide(name, status="released")
+    for target in (mine, KEY[:12]):
+        assert decisions.found(target)[0].key == KEY
+    assert decisions.found(other.key)[0].key == other.key
+    # A page lists entries, and a click names one of them by its key.
+    (one,) = decisions.decide(KEY, status="released", read=store.quarantine())
+    assert one.key == KEY
+
+
+@pytest.mark.parametrize("name", [TEXT, KEY[:10]])
+def test_of_many_that_have_a_name_as_their_id_the_one_that_it_tells_comes_first(name):
+    honest = replace(entry(KEY), key=content_key(TEXT)) if name == TEXT else entry(KEY)
+    planted = [replace(entry(f"{i}" * 32), passage_id=name) for i in range(2, 9)]
+    with pytest.raises(InvalidInputError, match=f"that you mean: {honest.key[:12]}"):
+        match([*planted, honest], name)
+
+
 def test_a_long_text_that_names_nothing_is_not_told_whole(decisions):
     with pytest.raises(QuarantineNotFoundError) as raised:
         decisions.decide("an oak " * 1_000, status="released")
