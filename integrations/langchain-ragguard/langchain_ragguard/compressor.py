@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from ragguard import Guard
 from ragguard.arguments import require_tenant
 
@@ -23,13 +23,20 @@ def _checked(tenant: str | None) -> str | None:
 Tenant = Annotated[str | None, AfterValidator(_checked)]
 
 
-def require_guard(given: Any) -> Any:
+def is_given(made: type[BaseModel], given: Any, name: str, kind: type) -> bool:
+    """Return whether a field is of its type, or left to the default that a subclass may give it."""
+    if not isinstance(given, dict) or isinstance(given.get(name), kind):
+        return True
+    return name not in given and not made.model_fields[name].is_required()
+
+
+def require_guard(made: type[BaseModel], given: Any) -> Any:
     """Say what to pass, where pydantic would only name the class or the field.
 
     Raises:
         ValueError: Of what a class is made of, `guard` is none.
     """
-    if isinstance(given, dict) and not isinstance(given.get("guard"), Guard):
+    if not is_given(made, given, "guard", Guard):
         raise ValueError("guard must be a Guard; pass guard=Guard(), or the guard of a retriever")
     return given
 
@@ -51,7 +58,10 @@ class RAGGuardCompressor(BaseDocumentCompressor):
     k: int | None = Field(default=None, ge=1)
     tenant: Tenant = None
 
-    _require_guard = model_validator(mode="before")(require_guard)
+    @model_validator(mode="before")
+    @classmethod
+    def _check_guard(cls, given: Any) -> Any:
+        return require_guard(cls, given)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

@@ -22,7 +22,7 @@ from ragguard import Guard, Verdict
 from ragguard.arguments import require_tenant, require_whole
 from ragguard.errors import InvalidInputError
 
-from langchain_ragguard.compressor import Tenant, require_guard
+from langchain_ragguard.compressor import Tenant, is_given, require_guard
 from langchain_ragguard.fetching import choosing, fetching, merged
 from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
@@ -75,12 +75,15 @@ class RAGGuardRetriever(BaseRetriever):
     tenant: Tenant = None
     embedder: StoreEmbedder | None = Field(default=None, exclude=True, repr=False)
 
-    _require_guard = model_validator(mode="before")(require_guard)
+    @model_validator(mode="before")
+    @classmethod
+    def _check_guard(cls, given: Any) -> Any:
+        return require_guard(cls, given)
 
     @model_validator(mode="before")
     @classmethod
     def _check_base(cls, given: Any) -> Any:
-        if isinstance(given, dict) and not isinstance(given.get("base"), Runnable):
+        if not is_given(cls, given, "base", Runnable):
             raise ValueError(
                 "base must be a retriever; for a vector store use "
                 "RAGGuardRetriever.from_vectorstore(vectorstore, k=...)"

@@ -13,7 +13,7 @@ from lighthouse import (
     quarantine,
     texts,
 )
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from ragguard import Guard
 from ragguard.errors import InvalidInputError
 
@@ -53,6 +53,15 @@ def test_bad_construction_is_refused(guard: Guard) -> None:
         RAGGuardCompressor(guard=guard, k=0)
     with pytest.raises(ValidationError, match=r"must be a Guard; pass guard=Guard\(\)"):
         RAGGuardCompressor()
+
+
+def test_a_subclass_may_bring_its_guard() -> None:
+    class Mine(RAGGuardCompressor):
+        guard: Guard = Field(default_factory=Guard, exclude=True)
+
+    assert isinstance(Mine().guard, Guard)
+    with pytest.raises(ValidationError, match=r"must be a Guard; pass guard=Guard\(\)"):
+        Mine(guard="a guard")
 
 
 async def test_in_a_contextual_compression_retriever(guard: Guard, ask: Ask) -> None:

@@ -26,7 +26,7 @@ from lighthouse import (
     quarantine,
     texts,
 )
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from ragguard import Guard
 from ragguard.errors import InvalidInputError, RagguardError
 
@@ -245,6 +245,19 @@ def test_what_is_no_retriever_and_no_guard_is_told_what_to_use(
     for options in ({}, {"guard": RAGGuardRetriever(base=store.as_retriever(), guard=guard)}):
         with pytest.raises(ValidationError, match=r"must be a Guard; pass guard=Guard\(\)"):
             RAGGuardRetriever(base=store.as_retriever(), **options)
+
+
+def test_a_subclass_may_bring_its_guard_and_retriever(store: InMemoryVectorStore) -> None:
+    class Mine(RAGGuardRetriever):
+        guard: Guard = Field(default_factory=Guard, exclude=True)
+        base: BaseRetriever = Field(default_factory=store.as_retriever)
+
+    assert isinstance(Mine().guard, Guard)
+    assert isinstance(Mine().base, BaseRetriever)
+    with pytest.raises(ValidationError, match=r"must be a Guard; pass guard=Guard\(\)"):
+        Mine(guard=None)
+    with pytest.raises(ValidationError, match=r"for a vector store use"):
+        Mine(base=store)
 
 
 @pytest.mark.parametrize("k", [0, -1, "2", 1.5, True])

@@ -27,7 +27,7 @@ from llama_index.core.schema import (
     QueryBundle,
     TextNode,
 )
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from ragguard import Guard
 from ragguard.errors import InvalidInputError, RagguardError
 
@@ -162,6 +162,16 @@ def test_what_is_no_guard_is_told_what_to_use() -> None:
     for options in ({}, {"guard": RAGGuardPostprocessor(guard=Guard())}):
         with pytest.raises(ValidationError, match=r"pass guard=Guard\(\).*\.from_index\("):
             RAGGuardPostprocessor(**options)
+
+
+def test_a_subclass_may_bring_its_guard() -> None:
+    class Mine(RAGGuardPostprocessor):
+        guard: Guard = Field(default_factory=Guard, exclude=True)
+
+    assert isinstance(Mine().guard, Guard)
+    for wrong in (None, Guard):
+        with pytest.raises(ValidationError, match=r"pass guard=Guard\(\)"):
+            Mine(guard=wrong)
 
 
 async def test_monitor_mode_drops_nothing(embedding: WordEmbedding) -> None:

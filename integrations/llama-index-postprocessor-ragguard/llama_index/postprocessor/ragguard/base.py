@@ -84,7 +84,9 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     @model_validator(mode="before")
     @classmethod
     def _check_guard(cls, given: Any) -> Any:
-        if isinstance(given, dict) and not isinstance(given.get("guard"), Guard):
+        if not isinstance(given, dict) or isinstance(given.get("guard"), Guard):
+            return given
+        if "guard" in given or cls.model_fields["guard"].is_required():  # a subclass has its own
             raise ValueError(
                 "guard must be a Guard; pass guard=Guard(), or the guard of a postprocessor; for "
                 "an index use RAGGuardPostprocessor.from_index(index, top_n=...)"
