@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated
 
-from fastapi import BackgroundTasks, Depends, FastAPI, HTTPException
+from fastapi import BackgroundTasks, Depends, FastAPI, HTTPException, Query
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 
@@ -25,8 +25,8 @@ from ragguard.demo.reader import ExtractiveReader
 from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,
+    EventFailedError,
     EventNotFoundError,
-    QuarantineNotFoundError,
     StoreError,
 )
 from ragguard.knowledge.memory import KnowledgeBase
@@ -70,6 +70,10 @@ def operator(name: User) -> str:
 Operator = Annotated[str, Depends(operator)]
 
 
+# In seconds. Whoever waits holds a thread.
+Wait = Annotated[float | None, Query(ge=0.0, le=60.0, allow_inf_nan=False)]
+
+
 class Report(BaseModel):
     """An answer that a user says is wrong."""
 
@@ -77,11 +81,21 @@ class Report(BaseModel):
     answer: str
 
 
+unrecorded = 0
+
+
 async def record(question: str, text: str, passages: Sequence[Passage]) -> None:
+    global unrecorded
     try:
         await guard.aanswered(question, text, passages=passages)
-    except StoreError as error:
-        logger.warning("no report of this answer will count; mend the store: %s", error)
+    except StoreError as error:  # also where too many wait for it
+        if not unrecorded:
+            logger.warning("no report of such answers will count; mend the store: %s", error)
+        unrecorded += 1
+    else:
+        if unrecorded:
+            logger.warning("answers are recorded again; %d were not", unrecorded)
+        unrecorded = 0
 
 
 @app.get("/answer")
@@ -104,12 +118,14 @@ def report(wrong: Report, who: User) -> dict[str, str]:
 
 
 @app.get("/reports/{event_id}")
-def outcome(event_id: str, _: User, wait: float | None = None) -> dict[str, object]:
+def outcome(event_id: str, _: User, wait: Wait = None) -> dict[str, object]:
     try:
         found = guard.attribution(event_id, timeout=wait)
     except (AttributionPendingError, AttributionTimeoutError):
         return {"cause": None, "accused": []}
-    except EventNotFoundError as error:
+    except EventFailedError as error:
+        raise HTTPException(409, str(error)) from error
+    except EventNotFoundError as error:  # also one that was lost
         raise HTTPException(404, str(error)) from error
     return {"cause": found.cause, "accused": [passage.id for passage in found.accused]}
 
@@ -122,10 +138,10 @@ def proposals(_: Operator) -> list[dict[str, object]]:
 
 @app.post("/proposals/{key}/confirm")
 def confirm(key: str, who: Operator) -> dict[str, str]:
-    try:
-        return {"status": guard.confirm(key, actor=who).status}
-    except QuarantineNotFoundError as error:
-        raise HTTPException(404, str(error)) from error
+    # The entry, not its key: a page that somebody planted may have that for its id.
+    for entry in guard.store.quarantine(keys=[key]):
+        return {"status": guard.confirm(entry, actor=who).status}
+    raise HTTPException(404, "no such proposal")
 
 
 def main() -> None:

@@ -15,9 +15,11 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any
 
+from ragguard.errors import StoreError
 from ragguard.fork import follow_forks
 
 _THREADS = 4
+_MOST_WAITING = 10_000  # with their texts, while the store hangs
 
 
 class BackgroundLoop:
@@ -76,7 +78,15 @@ class StoreThreads:
         return list(self._pool._threads)
 
     async def run(self, work: Callable[..., object], *args: Any, **options: Any) -> None:
-        """Do some work in one of the threads, as `asyncio.to_thread` does in those of asyncio."""
+        """Do some work in one of the threads, as `asyncio.to_thread` does in those of asyncio.
+
+        Raises `StoreError` where too much waits for them already.
+        """
+        if self._pool._work_queue.qsize() >= _MOST_WAITING:
+            raise StoreError(
+                f"{_MOST_WAITING:,} answers wait for the audit store, and this one is left out; "
+                "the store hangs or is too slow: `ragguard info --store` asks it"
+            )
         work = partial(copy_context().run, work, *args, **options)
         await asyncio.get_running_loop().run_in_executor(self._pool, work)
 

@@ -7,9 +7,10 @@ import threading
 
 import pytest
 
-from ragguard import Guard
+from ragguard import Guard, async_bridge
 from ragguard.async_bridge import StoreThreads
 from ragguard.audit.memory import MemoryStore
+from ragguard.errors import StoreError
 
 SET = "When does it leave?", ["The ferry leaves at nine.", "Geese nest on the fort."]
 
@@ -47,6 +48,18 @@ async def test_what_is_raised_reaches_the_caller_and_context_goes_along(threads)
     assert seen == ["ann"]
     with pytest.raises(ZeroDivisionError):
         await threads.run(lambda: 1 / 0)
+
+
+async def test_no_more_waits_for_a_store_that_hangs_than_memory_has_room_for(threads, monkeypatch):
+    monkeypatch.setattr(async_bridge, "_MOST_WAITING", 3)
+    up = threading.Event()
+    running = [asyncio.ensure_future(threads.run(up.wait, 30.0)) for _ in range(7)]
+    await asyncio.sleep(0.1)
+    with pytest.raises(StoreError, match=r"^3 answers wait for the audit store, and this one"):
+        await threads.run(up.wait, 30.0)
+    up.set()
+    await asyncio.gather(*running)
+    await threads.run(up.wait, 30.0)
 
 
 async def test_closing_waits_for_what_was_begun_but_not_for_ever(threads):
