@@ -122,8 +122,7 @@ class MemoryStore(MemoryRecords):
         with self._lock:
             now = time.monotonic()
             for event_id in self._turns:
-                kept = self._events[event_id]
-                event = kept.event
+                event = (kept := self._events[event_id]).event
                 is_due = kept.claimable_at <= now and self.tenant in ("", event.tenant)
                 if is_due and (passageless is None or event.passages or event_id in passageless):
                     self._put(kept, status="running", attempts=event.attempts + 1)
@@ -162,10 +161,12 @@ class MemoryStore(MemoryRecords):
     ) -> bool:
         with self._lock:
             kept = self._claimed(event_id)
-            if kept.event.status not in OPEN or not _holds(kept, attempt):
+            event, status = kept.event, "failed" if final else "pending"
+            if event.status not in OPEN or not _holds(kept, attempt):
                 return False
-            status, failures = "failed" if final else "pending", kept.event.failures + int(counts)
-            self._put(kept, wait_s, status=status, error=error, failures=failures)
+            failures, before = event.failures + counts, event.attempts_before + (not counts)
+            tally = {"failures": failures, "attempts_before": before}
+            self._put(kept, wait_s, status=status, error=error, **tally)
             return True
 
     def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:

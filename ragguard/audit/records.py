@@ -67,8 +67,8 @@ class Event:
         passages: Those that the generator saw, best first; may be empty.
         reporter: Who flagged it, or None.
         created_at: When it was flagged, UTC.
-        attempts, attempts_before: How often a worker has begun on it, ever, and until it was last
-            put back (`retry_events`).
+        attempts, attempts_before: How often a worker has begun on it, ever, and how many of these
+            count no more: those before `retry_events`, and those that were given back.
         error: Why the last attempt failed, or None.
         failures: How many attempts since then failed; one whose worker died did not.
         reports, reporters: How often it was reported, and by how many; past
@@ -244,9 +244,9 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
         """Set the event back to "pending", or to "failed" when `final`, and keep the error.
 
         Nobody claims it again before `wait_s` seconds are over. It is one of the event's `failures`
-        unless `counts` is False, as for an attempt that was interrupted. An event that is done or
-        failed stays so. `attempt`, what is returned and what
-        is raised are as in `finish_event`.
+        unless `counts` is False, as for an attempt that was given back: that is none of its starts,
+        either. An event that is done or failed stays so. `attempt`, what is returned and what is
+        raised are as in `finish_event`.
         """
 
     def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:

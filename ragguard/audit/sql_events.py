@@ -132,6 +132,7 @@ class SqlEvents(TenantViews):
                 error=error,
                 claimable_at=None if final else again_at,
                 failures=EventRow.failures + int(counts),
+                attempts_before=EventRow.attempts_before + int(not counts),
                 turn=case((EventRow.turn < served, served), else_=EventRow.turn),
             )
             return seq is not None or _left_alone(session, event_id)

@@ -202,10 +202,11 @@ def test_an_interruption_is_no_failure(store):
     store.add_event(event("e"))
     store.claim_event(lease_s=3600)
     assert store.fail_event("e", "stopped", final=False, attempt=1, counts=False)
-    assert store.event("e") == event("e", attempts=1, error="stopped")
+    assert store.event("e") == event("e", attempts=1, attempts_before=1, error="stopped")
     store.claim_event(lease_s=3600)
     assert store.fail_event("e", "broken", final=False, attempt=2)
-    assert store.event("e") == event("e", attempts=2, failures=1, error="broken")
+    expected = event("e", attempts=2, attempts_before=1, failures=1, error="broken")
+    assert store.event("e") == expected
 
 
 def test_after_a_failed_attempt_an_event_waits_and_others_go_on(store):

@@ -171,13 +171,13 @@ class StoreStates(RuleBasedStateMachine):
         self.attributions[event_id] = attribution
         self._settle(event_id)
 
-    @rule(event_id=names, error=texts, final=st.booleans(), wait_s=leases)
-    def fail_event(self, event_id, error, final, wait_s):
+    @rule(event_id=names, error=texts, final=st.booleans(), wait_s=leases, counts=st.booleans())
+    def fail_event(self, event_id, error, final, wait_s, counts):
         if event_id not in self.events:
             with pytest.raises(EventNotFoundError):
                 self.store.fail_event(event_id, error, final=final)
             return
-        self.store.fail_event(event_id, error, final=final, wait_s=wait_s)
+        self.store.fail_event(event_id, error, final=final, wait_s=wait_s, counts=counts)
         event = self.events[event_id]
         if event.status in ("pending", "running"):
             self._come_back(event_id)
@@ -185,7 +185,8 @@ class StoreStates(RuleBasedStateMachine):
                 event,
                 status="failed" if final else "pending",
                 error=error,
-                failures=event.failures + 1,
+                failures=event.failures + counts,
+                attempts_before=event.attempts_before + (not counts),
             )
             if final:
                 self._settle(event_id)

@@ -345,6 +345,16 @@ def test_being_killed_is_not_failing(store, worker_of):
     assert (done.status, done.attempts, done.failures) == ("done", 10, 1)
 
 
+def test_what_is_given_back_is_no_start(store, worker_of):
+    store.add_event(event("e"))
+    for _ in range(12):
+        attempt = store.claim_event(lease_s=3600).attempts
+        store.fail_event("e", "closed", final=False, attempt=attempt, counts=False)
+    worker = worker_of(store)
+    assert worker.wait("e", LONG)
+    assert (store.event("e").status, store.event("e").attempts) == ("done", 13)
+
+
 def test_what_an_earlier_process_left_is_taken_up(store, worker_of):
     store.add_event(event("pending"))
     store.add_event(event("expired"))
