@@ -203,8 +203,11 @@ class Worker:
             given_up = f"given up after {self.max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)
         try:
-            self._lease = Lease(self.store, event, lease_s=self.lease_s, max_run_s=self.max_run_s)
-            with self._lease as lease, shared_interpreter():
+            held = Lease(self.store, event, lease_s=self.lease_s, max_run_s=self.max_run_s)
+            with held as lease, shared_interpreter():
+                self._lease = lease
+                if stop.is_set():  # while it was claimed, so that `close` gave back nothing
+                    return self._give_back(event, "its worker was closed before it began", stop)
                 found = self.processor.attribute(event)
                 if lease.is_lost():
                     return _give_way(event)
@@ -218,9 +221,7 @@ class Worker:
             hopeless = isinstance(error, InvalidInputError)
             return self._fail(event, f"{type(error).__name__}: {error}", stop, hopeless=hopeless)
         except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
-            why = "the worker was interrupted"
-            logger.warning("event %s is given back: %s", event.id, why)
-            self._set_back(event, why, stop, final=False, counts=False)
+            self._give_back(event, "the worker was interrupted", stop)
             raise
         self.outbox.settle(event)
         return True
@@ -244,6 +245,10 @@ class Worker:
                 *(event.attempts, event.id, failures, self.max_attempts, error, wait_s),
             )
         return self._set_back(event, error, stop, final=final, wait_s=wait_s)
+
+    def _give_back(self, event: Event, why: str, stop: threading.Event) -> bool:
+        logger.warning("event %s is given back: %s", event.id, why)
+        return self._set_back(event, why, stop, final=False, counts=False)
 
     def _set_back(
         self, event: Event, error: str, stop: threading.Event, *, final: bool, **how: float
