@@ -85,7 +85,7 @@ class Worker:
             require_positive(**{name: getattr(self, name)})
         for seconds in self.retry_s or (0.0,):
             require_positive(retry_s=seconds)
-        self.outbox = Outbox(self.store, self.max_unsaved, self.counter)
+        self.outbox = Outbox(self.store, self.max_unsaved, self.counter, attributes=self.attributes)
         self._thread: threading.Thread | None = None
         self._lease: Lease | None = None  # of the latest attempt
 

@@ -828,6 +828,14 @@ def test_events_that_others_finished_are_forgotten(store, worker_of):
     assert worker.outbox.passageless() == ["f"]
 
 
+def test_a_worker_that_does_not_attribute_remembers_no_events_without_passages(store, worker_of):
+    worker = worker_of(store, attributes=False)
+    worker.submit(event("e"))
+    assert worker.outbox.passageless() == []
+    worker.outbox.finish(LONG)
+    assert store.event("e").status == "pending"
+
+
 @pytest.mark.parametrize(
     "option",
     ["max_attempts", "max_starts", "lease_s", "max_run_s", "poll_s", "max_unsaved"],
