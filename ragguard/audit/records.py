@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
 from sys import getsizeof
 from typing import Literal, Protocol, Self
 
@@ -17,6 +16,7 @@ from ragguard.audit.quarantine import QuarantineStore, utc_now
 from ragguard.audit.trail import TrailStore
 from ragguard.audit.verdicts import VerdictStore
 from ragguard.errors import EventNotFoundError
+from ragguard.fork import WorkedOutOnce
 from ragguard.passage import Passage
 from ragguard.recent_passages import passages_bytes
 
@@ -98,12 +98,12 @@ class Event:
         """Its tenant and its id."""
         return self.tenant, self.id
 
-    @cached_property
+    @WorkedOutOnce
     def lane(self) -> str:
         """The lane in which it waits (`ragguard.audit.fair_queueing`)."""
         return lane_of(self.reporter, self.tenant)
 
-    @cached_property
+    @WorkedOutOnce
     def nbytes(self) -> int:
         """Bytes of its texts and passages in memory."""
         return getsizeof(self.query) + getsizeof(self.response) + passages_bytes(self.passages)
