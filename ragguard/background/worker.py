@@ -207,7 +207,8 @@ class Worker:
             with held as lease, shared_interpreter():
                 self._lease = lease
                 if stop.is_set():  # while it was claimed, so that `close` gave back nothing
-                    return self._give_back(event, "its worker was closed before it began", stop)
+                    why = "its worker was closed before it began"
+                    return self._set_back(event, why, stop, final=False, counts=False)
                 found = self.processor.attribute(event)
                 if lease.is_lost():
                     return _give_way(event)
@@ -221,7 +222,9 @@ class Worker:
             hopeless = isinstance(error, InvalidInputError)
             return self._fail(event, f"{type(error).__name__}: {error}", stop, hopeless=hopeless)
         except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
-            self._give_back(event, "the worker was interrupted", stop)
+            why = "the worker was interrupted"
+            logger.warning("event %s is given back: %s", event.id, why)
+            self._set_back(event, why, stop, final=False, counts=False)
             raise
         self.outbox.settle(event)
         return True
@@ -245,10 +248,6 @@ class Worker:
                 *(event.attempts, event.id, failures, self.max_attempts, error, wait_s),
             )
         return self._set_back(event, error, stop, final=final, wait_s=wait_s)
-
-    def _give_back(self, event: Event, why: str, stop: threading.Event) -> bool:
-        logger.warning("event %s is given back: %s", event.id, why)
-        return self._set_back(event, why, stop, final=False, counts=False)
 
     def _set_back(
         self, event: Event, error: str, stop: threading.Event, *, final: bool, **how: float
