@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
+
+_T = TypeVar("_T")
 
 
 class ForkAware(Protocol):
@@ -18,6 +21,24 @@ class ForkAware(Protocol):
 
     def _after_fork(self, *, in_child: bool) -> None:
         """Go on, in the parent or, with a single thread left, in the child."""
+
+
+class WorkedOutOnce(Generic[_T]):
+    """A `functools.cached_property` without its lock, which a fork may find taken (Python 3.11)."""
+
+    def __init__(self, work: Callable[[Any], _T]) -> None:
+        self._work = work
+        self.__doc__ = work.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: object | None, kind: type | None = None) -> _T:
+        if owner is None:
+            raise AttributeError(self._name)
+        found: _T = self._work(owner)
+        owner.__dict__[self._name] = found
+        return found
 
 
 _aware: weakref.WeakSet[ForkAware] = weakref.WeakSet()

@@ -4,6 +4,11 @@ Start-time fair queueing (Goyal, Vin and Cheng 1996) with events of equal cost: 
 one past the last of its lane, but not before the turn that is being served. Claimed in the order of
 turns, one reporter's thousand events hold up another one's first by a single event. Nothing is
 stored but the turn, so that the next event is found by an index.
+
+Served is the first turn of the events that nobody attributes, also of those that wait after a
+failure; where there is none, the last turn of the others. One that comes back from its worker takes
+no earlier turn. So what is served does not fall while an event waits, and no lane goes before that
+event with more than one.
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ def lane_of(reporter: str | None, tenant: str = "") -> str:
 def next_turn(served: int | None, last: int | None) -> int:
     """Return the turn of a new event.
 
-    `served` is the turn served next, `last` the last one of the event's own lane; None: no such.
+    `served` is the turn being served, `last` the last one of the event's own lane; None: no such.
 
     >>> next_turn(None, None), next_turn(7, None), next_turn(7, 9)
     (0, 7, 10)
@@ -93,10 +98,20 @@ class Turns(Generic[N]):
         line = self._line if lane is None else self._lanes.get(lane)
         return line[0][0] if line else None
 
+    def last(self) -> int | None:
+        """Return the last turn of all; None if there is none."""
+        return self._line[-1][0] if self._line else None
+
     def next(self, lane: str, served: int | None = None) -> int:
         """Return the turn of what is new in the lane; `served` as in `next_turn`."""
         line = self._lanes.get(lane)
         return next_turn(self.first() if served is None else served, line[-1][0] if line else None)
+
+    def postpone(self, name: N, turn: int) -> None:
+        """Let a name have no earlier turn than this."""
+        lane, size, place = self._places[name]
+        if place[0] < turn:
+            self.place(name, lane, turn, size)
 
     def place(self, name: N, lane: str, turn: int, size: int = 0) -> None:
         """Give a name a turn; one that has another keeps its age."""

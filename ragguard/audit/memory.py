@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from ragguard.recent_passages import passages_bytes
 
 _OPEN_BYTES, _FINISHED_BYTES = 64_000_000, 256_000_000
 _LOST = "lost: too many events wait"
+_Held = Sequence[tuple[str, QuarantineEntry | Allowance]]  # each with its tenant
 
 
 @dataclass
@@ -119,13 +120,13 @@ class MemoryStore(MemoryRecords):
         self, *, lease_s: float, passageless: Collection[str] | None = None
     ) -> Event | None:
         with self._lock:
-            for event_id in self._claimable():
-                kept = self._events[event_id]
-                event = kept.event
-                is_mine = self.tenant in ("", event.tenant)
-                if is_mine and (passageless is None or event.passages or event_id in passageless):
+            now = time.monotonic()
+            for event_id in self._turns:
+                event = (kept := self._events[event_id]).event
+                is_due = kept.claimable_at <= now and self.tenant in ("", event.tenant)
+                if is_due and (passageless is None or event.passages or event_id in passageless):
                     self._put(kept, status="running", attempts=event.attempts + 1)
-                    kept.claimable_at = time.monotonic() + lease_s
+                    kept.claimable_at = now + lease_s
                     return kept.event
         return None
 
@@ -160,10 +161,12 @@ class MemoryStore(MemoryRecords):
     ) -> bool:
         with self._lock:
             kept = self._claimed(event_id)
-            if kept.event.status not in OPEN or not _holds(kept, attempt):
+            event, status = kept.event, "failed" if final else "pending"
+            if event.status not in OPEN or not _holds(kept, attempt):
                 return False
-            status, failures = "failed" if final else "pending", kept.event.failures + int(counts)
-            self._put(kept, wait_s, status=status, error=error, failures=failures)
+            failures, before = event.failures + counts, event.attempts_before + (not counts)
+            tally = {"failures": failures, "attempts_before": before}
+            self._put(kept, wait_s, status=status, error=error, **tally)
             return True
 
     def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:
@@ -199,14 +202,14 @@ class MemoryStore(MemoryRecords):
                 self.event(event_id)  # or raise before any of them is changed
             for event_id in wanted:
                 kept = self._events[event_id]
+                status, lane, size = kept.event.status, kept.event.lane, kept.nbytes
                 is_full = len(self._turns) >= self._max_open
-                too_large = self._turns.size + kept.nbytes > _OPEN_BYTES
-                waits = kept.event.status == "pending" and kept.claimable_at > time.monotonic()
-                if not waits and (kept.event.status in OPEN or is_full or too_large):
+                too_large = self._turns.size + size > _OPEN_BYTES
+                waits = status == "pending" and kept.claimable_at > time.monotonic()
+                if not waits and (status in OPEN or is_full or too_large):
                     continue
                 self._finished.remove(event_id)
-                lane = kept.event.lane
-                self._turns.place(event_id, lane, self._next_turn(lane), kept.nbytes)
+                self._turns.place(event_id, lane, self._next_turn(lane), size)
                 anew = {"failures": 0, "attempts_before": kept.event.attempts}
                 self._put(kept, status="pending", error=None, **anew)
                 done.append(event_id)
@@ -242,6 +245,8 @@ class MemoryStore(MemoryRecords):
         return self._events[event_id]
 
     def _put(self, kept: _Kept, wait_s: float = 0.0, **changes: Any) -> None:
+        if changes.get("status") == "pending":
+            self._turns.postpone(kept.event.id, self._served() or 0)
         kept.event = event = replace(kept.event, **changes)
         kept.claimable_at = time.monotonic() + wait_s
         if event.status in OPEN:
@@ -256,12 +261,12 @@ class MemoryStore(MemoryRecords):
             del self._events[oldest]
 
     def _next_turn(self, lane: str) -> int:
-        served = next(self._claimable(), None)
-        return self._turns.next(lane, 0 if served is None else self._turns.turn(served))
+        served = self._served()
+        return self._turns.next(lane, self._turns.last() if served is None else served)
 
-    def _claimable(self) -> Iterator[str]:
-        now = time.monotonic()
-        return (one for one in self._turns if self._events[one].claimable_at <= now)
+    def _served(self) -> int | None:
+        waiting = (one for one in self._turns if self._events[one].event.status == "pending")
+        return next(map(self._turns.turn, waiting), None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is held back stays so elsewhere; events are attributed where they were reported.
@@ -274,12 +279,7 @@ class MemoryStore(MemoryRecords):
         self._lock.release()
 
 
-def _restored(
-    max_finished: int,
-    max_open: int,
-    held: Sequence[tuple[str, QuarantineEntry | Allowance]],
-    tenant: str,
-) -> MemoryStore:
+def _restored(max_finished: int, max_open: int, held: _Held, tenant: str) -> MemoryStore:
     store = MemoryStore(max_finished=max_finished, max_open=max_open)
     for name, one in held:
         seen = store.of_tenant(name or None)

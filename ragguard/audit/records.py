@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
 from sys import getsizeof
 from typing import Literal, Protocol, Self
 
@@ -17,6 +16,7 @@ from ragguard.audit.quarantine import QuarantineStore, utc_now
 from ragguard.audit.trail import TrailStore
 from ragguard.audit.verdicts import VerdictStore
 from ragguard.errors import EventNotFoundError
+from ragguard.fork import WorkedOutOnce
 from ragguard.passage import Passage
 from ragguard.recent_passages import passages_bytes
 
@@ -67,8 +67,8 @@ class Event:
         passages: Those that the generator saw, best first; may be empty.
         reporter: Who flagged it, or None.
         created_at: When it was flagged, UTC.
-        attempts, attempts_before: How often a worker has begun on it, ever, and until it was last
-            put back (`retry_events`).
+        attempts, attempts_before: How often a worker has begun on it, ever, and how many of these
+            count no more: those before `retry_events`, and those that were given back.
         error: Why the last attempt failed, or None.
         failures: How many attempts since then failed; one whose worker died did not.
         reports, reporters: How often it was reported, and by how many; past
@@ -98,12 +98,12 @@ class Event:
         """Its tenant and its id."""
         return self.tenant, self.id
 
-    @cached_property
+    @WorkedOutOnce
     def lane(self) -> str:
         """The lane in which it waits (`ragguard.audit.fair_queueing`)."""
         return lane_of(self.reporter, self.tenant)
 
-    @cached_property
+    @WorkedOutOnce
     def nbytes(self) -> int:
         """Bytes of its texts and passages in memory."""
         return getsizeof(self.query) + getsizeof(self.response) + passages_bytes(self.passages)
@@ -244,9 +244,9 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
         """Set the event back to "pending", or to "failed" when `final`, and keep the error.
 
         Nobody claims it again before `wait_s` seconds are over. It is one of the event's `failures`
-        unless `counts` is False, as for an attempt that was interrupted. An event that is done or
-        failed stays so. `attempt`, what is returned and what
-        is raised are as in `finish_event`.
+        unless `counts` is False, as for an attempt that was given back: that is none of its starts,
+        either. An event that is done or failed stays so. `attempt`, what is returned and what is
+        raised are as in `finish_event`.
         """
 
     def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:

@@ -22,6 +22,9 @@ from ragguard.audit.records import OPEN, Event, EventStatus, TenantViews, no_eve
 
 _AT_ONCE = 500  # events that one transaction puts back
 _LANES_LENGTH = 17 * MAX_REPORTERS - 1  # a space between each two
+_IS_OPEN = EventRow.claimable_at.isnot(None)
+_FIRST: Any = select(EventRow.turn, EventRow.seq).order_by(EventRow.turn, EventRow.seq).limit(1)
+_LAST = select(func.max(EventRow.turn)).where(_IS_OPEN)
 
 
 class SqlEvents(TenantViews):
@@ -119,6 +122,7 @@ class SqlEvents(TenantViews):
     ) -> bool:
         with self._database.write() as session:
             again_at = epoch_now(session) + wait_s if wait_s else 0.0
+            served = _served(session) or 0
             seq = _changed(
                 session,
                 EventRow.id == event_id,
@@ -128,6 +132,8 @@ class SqlEvents(TenantViews):
                 error=error,
                 claimable_at=None if final else again_at,
                 failures=EventRow.failures + int(counts),
+                attempts_before=EventRow.attempts_before + int(not counts),
+                turn=case((EventRow.turn < served, served), else_=EventRow.turn),
             )
             return seq is not None or _left_alone(session, event_id)
 
@@ -147,15 +153,12 @@ class SqlEvents(TenantViews):
                 return 0
             row.lanes = " ".join(lanes)
             if row.reporter == reporter:
+                row.turn = max(row.turn, _served(session) or 0)
                 row.reporter, row.status, row.claimable_at = None, "pending", 0.0
             return len(lanes)
 
     def attribution(self, event_id: str) -> Attribution | None:
-        found = (
-            select(AttributionRow.body_json)
-            .join(EventRow, EventRow.seq == AttributionRow.event_seq)
-            .where(*self._of_id(event_id))
-        )
+        found = select(AttributionRow.body_json).join(EventRow).where(*self._of_id(event_id))
         bodies = self._database.rows(found)
         return Attribution.from_dict(from_json(bodies[0].body_json)) if bodies else None
 
@@ -183,29 +186,31 @@ class SqlEvents(TenantViews):
 
 def _turns(session: Session) -> Callable[[str], int]:
     """Return what gives the turn of one more event in a lane; each call gives a later one."""
-    served = session.scalar(_by_turn(session))
+    served = _served(session)
+    if served is None:
+        served = session.scalar(_LAST)
     last: dict[str, int | None] = {}
 
     def next_in(lane: str) -> int:
         if lane not in last:
-            theirs = (EventRow.lane == lane, EventRow.claimable_at.isnot(None))
-            last[lane] = session.scalar(select(func.max(EventRow.turn)).where(*theirs))
+            last[lane] = session.scalar(_LAST.where(EventRow.lane == lane))
         last[lane] = turn = next_turn(served, last[lane])
         return turn
 
     return next_in
 
 
-def _by_turn(session: Session) -> Any:
-    places = select(EventRow.turn, EventRow.seq).order_by(EventRow.turn, EventRow.seq)
-    return places.where(EventRow.claimable_at <= epoch_now(session)).limit(1)
+def _served(session: Session) -> int | None:
+    # Not == "pending": SQLite would read all such by their index.
+    turn: int | None = session.scalar(_FIRST.where(_IS_OPEN, EventRow.status != "running"))
+    return turn
 
 
 def _claimable(
     session: Session, passageless: Collection[str] | None, tenant: str
 ) -> list[Select[Any]]:
     """Return the selections that find an event now, the earliest turn first; none takes a lock."""
-    first = _by_turn(session)
+    first = _FIRST.where(EventRow.claimable_at <= epoch_now(session))
     if tenant:
         first = first.where(EventRow.tenant == tenant)
     ways = [first]

@@ -105,7 +105,8 @@ class EventAttributor:
 
         They are so for the event's tenant alone. What `trust` protects only a person puts there.
         Edited copies of them are recognised by what no other passage in scope says, and no page of
-        which they hold a part. An event that was ended meanwhile, by `undo`, accuses nothing.
+        which they hold a part. An event that was ended meanwhile, by `undo`, or was given back,
+        accuses nothing.
         """
         if not self._noted:
             self._noted = True
@@ -116,10 +117,12 @@ class EventAttributor:
         if not entries:
             return []
         store = self.store.of_tenant(event.tenant or None)
-        if _is_undone(store, event):
+        if _is_undone(store, event, claimed=event.status == "running"):
             return []
         done = store.accuse(entries, self._policy)
-        if _is_undone(store, event):  # since then, so that `undo` has not seen what it accuses
+        # Undone since then, so that `undo` has not seen what it accuses. Of one given back the next
+        # attempt decides: what lapses is not accused without a person any more.
+        if _is_undone(store, event):
             for one in done:
                 if one.kept and one.entry.event_id == event.id:
                     store.set_quarantine_status(
@@ -281,10 +284,12 @@ class EventAttributor:
                 )
 
 
-def _is_undone(store: AuditStore, event: Event) -> bool:
-    """Return whether somebody has ended an event, or taken its reporter out of it."""
+def _is_undone(store: AuditStore, event: Event, *, claimed: bool = False) -> bool:
+    """Return whether somebody has ended an event, taken its reporter out, or has it by now."""
     with suppress(EventNotFoundError):  # nobody keeps it
         now = store.event(event.id)
+        if claimed and (now.status, now.attempts) != ("running", event.attempts):
+            return True
         return now.status == "failed" or now.reporter != event.reporter
     return False
 

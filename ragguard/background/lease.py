@@ -25,6 +25,7 @@ class Lease:
         self._since = time.monotonic()
         self._ended = threading.Event()
         self._given_back: str | None = None  # why
+        self._failing = False  # the store, at the last try to renew it
         self._thread = threading.Thread(target=self._renew, name="ragguard-lease", daemon=True)
 
     def __enter__(self) -> Self:
@@ -37,8 +38,8 @@ class Lease:
 
     @property
     def held_s(self) -> float:
-        """Seconds for which it is held by now; 0.0 once it is not."""
-        return 0.0 if self._ended.is_set() else time.monotonic() - self._since
+        """Seconds for which it is held by now; 0.0 once it is not, as in the child of a fork."""
+        return time.monotonic() - self._since if self._thread.is_alive() else 0.0
 
     def is_lost(self) -> bool:
         """Return whether somebody else has the event, or may have it; else renew the claim."""
@@ -46,12 +47,16 @@ class Lease:
             return True
         event = self._event
         try:
-            return not self._store.renew_lease(
+            renewed = self._store.renew_lease(
                 event.id, lease_s=self._lease_s, attempt=event.attempts
             )
         except Exception as error:  # what is written at the end is fenced as well
-            logger.warning("the lease of event %s is not renewed: %s", event.id, error)
+            if not self._failing:
+                logger.warning("the lease of event %s is not renewed: %s", event.id, error)
+            self._failing = True
             return False
+        self._failing = False
+        return not renewed
 
     def give_back(self, timeout: float) -> None:
         """Let another worker claim the event at once, though the block goes on.
@@ -79,7 +84,8 @@ class Lease:
                     "model a time-out, since nothing else is attributed here meanwhile",
                     *(event.id, self._max_run_s),
                 )
-                return
+                break
+        self._ended.wait()
         if (why := self._given_back) is not None:
             try:
                 self._store.fail_event(

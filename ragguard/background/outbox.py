@@ -38,10 +38,18 @@ class Outbox:
 
     Settled is an event that is done or has failed for good. Safe to share between threads; the
     child of a fork begins with an empty one. What is left when the interpreter exits is saved then.
+    Unless it `attributes`, the worker asks for no ids of events without passages.
     """
 
-    def __init__(self, store: AuditStore, max_events: int, counter: VerdictCounter | None) -> None:
-        self._store = store
+    def __init__(
+        self,
+        store: AuditStore,
+        max_events: int,
+        counter: VerdictCounter | None,
+        *,
+        attributes: bool = True,
+    ) -> None:
+        self._store, self._attributes = store, attributes
         self._max_events = max_events
         self._losses = Losses(counter)
         self._quota = HourlyQuota(_HOURLY_BYTES)
@@ -89,7 +97,8 @@ class Outbox:
                 return False
             is_more, dropped = self._queue.put(event)
             self._unsaved[address] += is_more
-            if not event.passages and address not in self._passageless:
+            bare = self._attributes and not event.passages
+            if bare and address not in self._passageless:
                 self._passageless.place(address, lane, self._passageless.next(lane))
                 if (over := self._passageless.surplus(lane, _MAX_PASSAGELESS)) is not None:
                     self._passageless.remove(over)

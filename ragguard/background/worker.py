@@ -85,7 +85,7 @@ class Worker:
             require_positive(**{name: getattr(self, name)})
         for seconds in self.retry_s or (0.0,):
             require_positive(retry_s=seconds)
-        self.outbox = Outbox(self.store, self.max_unsaved, self.counter)
+        self.outbox = Outbox(self.store, self.max_unsaved, self.counter, attributes=self.attributes)
         self._thread: threading.Thread | None = None
         self._lease: Lease | None = None  # of the latest attempt
 
@@ -203,8 +203,12 @@ class Worker:
             given_up = f"given up after {self.max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)
         try:
-            self._lease = Lease(self.store, event, lease_s=self.lease_s, max_run_s=self.max_run_s)
-            with self._lease as lease, shared_interpreter():
+            held = Lease(self.store, event, lease_s=self.lease_s, max_run_s=self.max_run_s)
+            with held as lease, shared_interpreter():
+                self._lease = lease
+                if stop.is_set():  # while it was claimed, so that `close` gave back nothing
+                    why = "its worker was closed before it began"
+                    return self._set_back(event, why, stop, final=False, counts=False)
                 found = self.processor.attribute(event)
                 if lease.is_lost():
                     return _give_way(event)

@@ -231,7 +231,7 @@ def show_event(
 def retry_events(
     store: str = options.STORE,
     event_ids: list[str] | None = typer.Argument(
-        None, metavar="ID", help="Events that are done or failed."
+        None, metavar="ID", help="Events that are done, failed, or wait after a failed attempt."
     ),
     failed: bool = flag("--failed", "All that failed."),
     tenant: str | None = options.TENANT,
@@ -242,7 +242,8 @@ def retry_events(
     For what failed while a model or a service was down, and for what a better proxy or a knowledge
     base that was missing would decide otherwise. The earlier attribution is shown until the next
     one takes its place; what it did to quarantine stays, unless `quarantine undo --event ID` takes
-    it back. An event that waits or is being attributed is left alone.
+    it back. One that waits after a failed attempt begins at once if it is named; what else waits,
+    or is being attributed, is left alone.
     """
     if failed == bool(event_ids):
         raise InvalidInputError(

@@ -34,7 +34,7 @@ from ragguard.trust import Trust
 
 logger = logging.getLogger("ragguard.worker")
 
-_MOST_LEFT = 1_000  # events of a tenant that are looked at for their passages
+_MOST_LEFT = 1_000  # pending events of a tenant that are looked at
 
 
 def worker(
@@ -108,6 +108,7 @@ def worker(
             while not stop.is_set() and runner.run_once():
                 pass
             tell()
+            _tell_waiting(opened)
         else:
             logger.info("waiting for events")
             runner.run_forever(stop)
@@ -171,13 +172,29 @@ class _LeftAlone:
         now, store = time.monotonic(), self._store
         if now < self._again:
             return
-        tenants = [store.tenant] if store.tenant else [None, *store.tenants()]
-        of_each = [store.of_tenant(t).events(status="pending", limit=_MOST_LEFT) for t in tenants]
-        count = sum(not event.passages for some in of_each for event in some)
+        count = sum(not event.passages for event in _pending(store))
         self._again = math.inf if count else now + 60.0
         if count:
             has = "event has" if count == 1 else "events have"
             logger.warning("%d %s no passages; give --knowledge-base", count, has)
+
+
+def _tell_waiting(store: AuditStore) -> None:
+    count = sum(event.failures > 0 for event in _pending(store, passages=False))
+    if count:
+        waits = "event waits" if count == 1 else "events wait"
+        logger.warning(
+            "%d %s for the next attempt after one that failed: run this again in a minute, or have "
+            "one begin at once with `ragguard events retry ID`",
+            *(count, waits),
+        )
+
+
+def _pending(store: AuditStore, *, passages: bool = True) -> Iterator[Event]:
+    """Yield the newest pending events of each tenant, or of the one whose store it is."""
+    for tenant in [store.tenant] if store.tenant else [None, *store.tenants()]:
+        mine = store.of_tenant(tenant)
+        yield from mine.events(status="pending", limit=_MOST_LEFT, passages=passages)
 
 
 @contextmanager

@@ -146,14 +146,67 @@ def test_a_failed_attempt_costs_nobody_a_turn(store):
     assert claims(store, 4) == ["a0", "a1", "a2", None]
 
 
+def settle(store, n):
+    for name in claims(store, n):
+        store.fail_event(name, "lies", final=True)
+
+
+def end_waits(store, *names):
+    for name in names:
+        store.fail_event(name, "down", final=False)
+
+
+def test_those_that_come_back_go_before_nobody_with_more_than_one(store):
+    store.add_events([event(f"x{i}", reporter="eve") for i in range(3)])
+    for name in claims(store, 3):
+        store.fail_event(name, "down", final=False, wait_s=3600)
+    store.add_events([event(f"a{i}", reporter="ann") for i in range(9)])
+    settle(store, 6)
+    store.add_event(event("b", reporter="bob"))
+    end_waits(store, "x0", "x1", "x2")
+    assert store.claim_event(lease_s=3600).id == "x0"
+    store.add_events([event(f"c{i}", reporter="cleo") for i in range(9)])
+    assert store.claim_event(lease_s=3600).id == "b"
+
+
+def test_whoever_waits_after_a_failure_is_not_overtaken(store):
+    store.add_events([event(f"a{i}", reporter="ann") for i in range(9)])
+    settle(store, 8)
+    store.add_event(event("b", reporter="bob"))
+    settle(store, 1)
+    assert store.claim_event(lease_s=3600).id == "b"
+    store.add_events([event(f"x{i}", reporter="eve") for i in range(2)])  # while nobody waits
+    store.fail_event("b", "down", final=False, wait_s=3600)
+    store.add_events([event(f"c{i}", reporter="cleo") for i in range(9)])
+    end_waits(store, "b")
+    assert store.claim_event(lease_s=3600).id == "b"
+
+
+@pytest.mark.parametrize("how", ["given back", "withdrawn"])
+def test_an_event_that_its_worker_gives_up_takes_its_turn_anew(store, how):
+    store.add_event(event("x", reporter="eve"))
+    store.add_event(event("x", reporter="dan"))
+    assert store.claim_event(lease_s=3600).id == "x"
+    store.add_events([event(f"a{i}", reporter="ann") for i in range(9)])
+    settle(store, 6)
+    store.add_event(event("b", reporter="bob"))
+    if how == "given back":
+        store.fail_event("x", "closed", final=False, attempt=1, counts=False)
+    else:
+        store.withdraw_reporter("x", "eve", "undone")
+    store.add_events([event(f"c{i}", reporter="cleo") for i in range(9)])
+    assert claims(store, 3) == ["x", "a6", "b"]
+
+
 def test_an_interruption_is_no_failure(store):
     store.add_event(event("e"))
     store.claim_event(lease_s=3600)
     assert store.fail_event("e", "stopped", final=False, attempt=1, counts=False)
-    assert store.event("e") == event("e", attempts=1, error="stopped")
+    assert store.event("e") == event("e", attempts=1, attempts_before=1, error="stopped")
     store.claim_event(lease_s=3600)
     assert store.fail_event("e", "broken", final=False, attempt=2)
-    assert store.event("e") == event("e", attempts=2, failures=1, error="broken")
+    expected = event("e", attempts=2, attempts_before=1, failures=1, error="broken")
+    assert store.event("e") == expected
 
 
 def test_after_a_failed_attempt_an_event_waits_and_others_go_on(store):

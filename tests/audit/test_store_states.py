@@ -104,9 +104,21 @@ class StoreStates(RuleBasedStateMachine):
             self.waits[event.id] = turn, self.waits[event.id][1], event.reporter
 
     def _turn(self, reporter):
-        turns = [self.waits[one][0] for one in self.free]
         turns_of_lane = [turn + 1 for turn, _, who in self.waits.values() if who == reporter]
-        return max([min(turns, default=0), *turns_of_lane])
+        if (served := self._served()) is None:
+            served = max((turn for turn, *_ in self.waits.values()), default=0)
+        return max([served, *turns_of_lane])
+
+    def _served(self):
+        waiting = (turn for one, (turn, *_) in self.waits.items() if self._is_pending(one))
+        return min(waiting, default=None)
+
+    def _is_pending(self, event_id):
+        return self.events[event_id].status == "pending"
+
+    def _come_back(self, event_id):
+        turn, *rest = self.waits[event_id]
+        self.waits[event_id] = max(turn, self._served() or 0), *rest
 
     @rule(lease_s=leases)
     def claim_event(self, lease_s):
@@ -159,20 +171,22 @@ class StoreStates(RuleBasedStateMachine):
         self.attributions[event_id] = attribution
         self._settle(event_id)
 
-    @rule(event_id=names, error=texts, final=st.booleans(), wait_s=leases)
-    def fail_event(self, event_id, error, final, wait_s):
+    @rule(event_id=names, error=texts, final=st.booleans(), wait_s=leases, counts=st.booleans())
+    def fail_event(self, event_id, error, final, wait_s, counts):
         if event_id not in self.events:
             with pytest.raises(EventNotFoundError):
                 self.store.fail_event(event_id, error, final=final)
             return
-        self.store.fail_event(event_id, error, final=final, wait_s=wait_s)
+        self.store.fail_event(event_id, error, final=final, wait_s=wait_s, counts=counts)
         event = self.events[event_id]
         if event.status in ("pending", "running"):
+            self._come_back(event_id)
             self.events[event_id] = replace(
                 event,
                 status="failed" if final else "pending",
                 error=error,
-                failures=event.failures + 1,
+                failures=event.failures + counts,
+                attempts_before=event.attempts_before + (not counts),
             )
             if final:
                 self._settle(event_id)
@@ -195,6 +209,7 @@ class StoreStates(RuleBasedStateMachine):
             self.reporters[event_id] = others
             event = replace(event, reporters=told)
             if event.reporter == who:
+                self._come_back(event_id)
                 event = replace(event, reporter=None, status="pending")
                 self.free.add(event_id)
             self.events[event_id] = event

@@ -1,6 +1,7 @@
 """What is in quarantine already is left out of the search for the next report."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -386,6 +387,44 @@ def test_an_event_that_is_undone_while_its_texts_are_searched_for_accuses_nothin
     if others:  # what they reported is taken up again, and not in his name
         attributor.quarantine(store.claim_event(lease_s=60), found)
         assert [entry.reporters for entry in mine.quarantine()] == [(None,)]
+
+
+@pytest.mark.parametrize("then", ["nothing", "claimed again", "finished"])
+def test_an_event_that_was_given_back_while_its_texts_were_searched_for_accuses_nothing(then):
+    store = MemoryStore()
+    store.add_event(Event("1", QUESTION, "r"))
+    event = store.claim_event(lease_s=60)
+    found = Attribution(QUESTION, "r", "listing", [Passage(FIRST[0])], [], 9, "poisoning", "so")
+
+    def slow(query, limit):
+        store.fail_event("1", "its worker was closed", final=False, attempt=1, counts=False)
+        if then != "nothing":
+            store.claim_event(lease_s=60)
+        if then == "finished":
+            store.finish_event("1", replace(found, responsible=[], cause="unclear"), attempt=2)
+        return []
+
+    assert EventAttributor(store, slow, policy="review").quarantine(event, found) == []
+    assert store.quarantine() == []
+
+
+def test_what_is_given_back_in_the_moment_of_accusing_is_left_to_the_next_attempt(monkeypatch):
+    store = MemoryStore()
+    store.add_event(Event("1", QUESTION, "r"))
+    event, accuse = store.claim_event(lease_s=60), store.accuse
+
+    def accused(entries, limits):
+        store.fail_event("1", "its worker was closed", final=False, attempt=1, counts=False)
+        return accuse(entries, limits)
+
+    monkeypatch.setattr(store, "accuse", accused)
+    found = Attribution(QUESTION, "r", "listing", [Passage(FIRST[0])], [], 9, "poisoning", "so")
+    attributor = EventAttributor(store, policy="review")
+    attributor.quarantine(event, found)
+    monkeypatch.undo()
+    assert [entry.status for entry in store.quarantine()] == ["proposed"]
+    (again,) = attributor.quarantine(store.claim_event(lease_s=60), found)
+    assert again.kept
 
 
 @pytest.mark.parametrize("others", [(), ("ann",)])

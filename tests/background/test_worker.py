@@ -1,7 +1,9 @@
 import logging
+import os
 import re
 import textwrap
 import threading
+import time
 
 import pytest
 
@@ -345,6 +347,16 @@ def test_being_killed_is_not_failing(store, worker_of):
     assert (done.status, done.attempts, done.failures) == ("done", 10, 1)
 
 
+def test_what_is_given_back_is_no_start(store, worker_of):
+    store.add_event(event("e"))
+    for _ in range(12):
+        attempt = store.claim_event(lease_s=3600).attempts
+        store.fail_event("e", "closed", final=False, attempt=attempt, counts=False)
+    worker = worker_of(store)
+    assert worker.wait("e", LONG)
+    assert (store.event("e").status, store.event("e").attempts) == ("done", 13)
+
+
 def test_what_an_earlier_process_left_is_taken_up(store, worker_of):
     store.add_event(event("pending"))
     store.add_event(event("expired"))
@@ -429,9 +441,11 @@ def test_a_lease_that_cannot_be_renewed_stops_nothing(worker_of, caplog):
     class Unrenewable(MemoryStore):
         def renew_lease(self, event_id, **options):
             failures.append(event_id)
-            if len(failures) == 2:  # so the first one has been logged
+            if len(failures) == 6:  # so those before have been logged
                 tried_again.set()
-            raise StoreError("down")
+            if len(failures) != 3:
+                raise StoreError("down")
+            return True
 
     failures: list[str] = []
     tried_again = threading.Event()
@@ -444,7 +458,8 @@ def test_a_lease_that_cannot_be_renewed_stops_nothing(worker_of, caplog):
     worker = worker_of(store, slow, lease_s=0.03)
     worker.submit(event("e"))
     assert worker.wait("e", LONG)
-    assert "the lease of event e is not renewed: down" in caplog.text
+    # Once in each outage, of which there are two.
+    assert caplog.text.count("the lease of event e is not renewed: down") == 2
 
 
 def test_waiting_for_nothing_known(store, worker_of):
@@ -618,6 +633,31 @@ def test_close_gives_back_what_does_not_end(store, caplog):
     assert told == []
 
 
+def test_a_worker_that_is_closed_while_it_claims_begins_nothing(store, monkeypatch, caplog):
+    claim, claims, goes_on = store.claim_event, threading.Event(), threading.Event()
+
+    def slow(**how):
+        claims.set()
+        assert goes_on.wait(LONG)
+        return claim(**how)
+
+    monkeypatch.setattr(store, "claim_event", slow)
+    begun = []
+    worker = Worker(store, Steps(begun.append), poll_s=0.01)
+    store.add_event(event("e"))
+    worker.start()
+    assert claims.wait(LONG)
+    assert not worker.close(0.01)
+    goes_on.set()
+    assert worker.close(LONG)
+    assert begun == []
+    given_back = store.event("e")
+    assert (given_back.status, given_back.attempts, given_back.failures) == ("pending", 1, 0)
+    assert given_back.attempts_before == 1
+    assert given_back.error == "its worker was closed before it began"
+    assert caplog.text == ""
+
+
 def test_close_does_not_wait_for_a_store_that_does_not_take_back(monkeypatch, caplog):
     monkeypatch.setattr("ragguard.background.worker._GIVE_BACK_S", 0.01)
     held, store = Held(), BrokenStore("fail_event")
@@ -746,6 +786,37 @@ def test_another_worker_takes_what_runs_too_long(store, worker_of, caplog):
     assert (store.event("e").status, store.event("e").attempts) == ("done", 2)
 
 
+def test_close_gives_back_what_has_run_too_long(store, caplog):
+    held = Held()
+    worker = Worker(store, Steps(held), poll_s=0.01, lease_s=0.3, max_run_s=0.01)
+    worker.submit(event("e"))
+    deadline = time.monotonic() + LONG
+    while "event e has been attributed for 0.01 s" not in caplog.text:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert store.event("e").status == "running"
+    assert worker.attributing_s > 0.0
+    assert not worker.close(0.01)
+    assert store.event("e").status == "pending"
+    held.released.set()
+    assert worker.close(LONG)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_in_the_child_of_a_fork_nothing_is_attributed(store):
+    held = Held()
+    worker = Worker(store, Steps(held), poll_s=0.01)
+    worker.submit(event("e"))
+    assert held.begun.wait(LONG)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if worker.attributing_s == 0.0 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert worker.attributing_s > 0.0
+    held.released.set()
+    assert worker.close(LONG)
+
+
 def test_events_that_others_finished_are_forgotten(store, worker_of):
     worker = worker_of(store, poll_s=3600)
     worker.start = lambda: None
@@ -756,6 +827,14 @@ def test_events_that_others_finished_are_forgotten(store, worker_of):
     store.finish_event("e", attribute(event("e")))
     worker.outbox.forget_settled()
     assert worker.outbox.passageless() == ["f"]
+
+
+def test_a_worker_that_does_not_attribute_remembers_no_events_without_passages(store, worker_of):
+    worker = worker_of(store, attributes=False)
+    worker.submit(event("e"))
+    assert worker.outbox.passageless() == []
+    worker.outbox.finish(LONG)
+    assert store.event("e").status == "pending"
 
 
 @pytest.mark.parametrize(

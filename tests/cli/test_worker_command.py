@@ -226,7 +226,10 @@ def test_once_fails_when_an_event_does(run, store_url, with_attributor):
     assert "the model is gone" in result.stderr
     assert "Traceback" not in result.stderr
     assert _statuses(store_url)["e-pending"] == "pending"  # another run tries again, but not now
-    assert run("worker", "--once", "--store", store_url).exit_code == 0
+    idle = run("worker", "--once", "--store", store_url)
+    assert idle.exit_code == 0
+    for told in (result.stderr, idle.stderr):
+        assert "1 event waits for the next attempt after one that failed: run this again" in told
     for _ in range(2):
         with contextlib.closing(sqlite3.connect(store_url.removeprefix("sqlite:///"))) as waited:
             waited.execute("UPDATE ragguard_events SET claimable_at = 0 WHERE status = 'pending'")
@@ -234,6 +237,7 @@ def test_once_fails_when_an_event_does(run, store_url, with_attributor):
         last = run("worker", "--once", "--store", store_url)
         assert last.exit_code == 3
     assert "has failed for good, at attempt 3" in last.stderr
+    assert "for the next attempt after one that failed" not in last.stderr
     assert _statuses(store_url)["e-pending"] == "failed"
 
 
