@@ -64,3 +64,12 @@ def test_what_ci_runs_once_has_no_optional_part(project):
     for room in whole[:1]:  # text asks for tokenizers in one test
         text = "".join(path.read_text(encoding="utf-8") for path in tests.glob(f"{room}/**/*.py"))
         assert re.findall("importorskip|skipif|mark.(?:torch|peer|data|postgres)", text) == []
+
+
+def test_nothing_holds_a_lock_that_a_fork_may_find_taken():
+    # That of a `functools.cached_property` is one for the whole class on Python 3.11, so that the
+    # child of a fork waits for ever for a thread that it does not have.
+    sources = (ROOT / "ragguard").rglob("*.py")
+    said = {path.name: path.read_text(encoding="utf-8") for path in sources}
+    assert "fork.py" in said
+    assert [name for name, text in said.items() if "import cached_property" in text] == []

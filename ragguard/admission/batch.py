@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from zlib import crc32
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from ragguard.admission.base import SIGNS, Base, Floats
 from ragguard.admission.profile import edges, profiles
+from ragguard.fork import WorkedOutOnce
 from ragguard.inline.fingerprints import MOST, fingerprints
 from ragguard.passage import Passage
 from ragguard.text import MAX_CHARS, both_ends
@@ -74,12 +74,12 @@ class Batch:
         """Return a column of the profile: float64 of shape (n,)."""
         return self.profile[:, _AT[name]].astype(np.float64)
 
-    @cached_property
+    @WorkedOutOnce
     def bursts(self) -> Floats:
         """How many different texts begin or end as each does: float64 of shape (n,)."""
         return bursts(self.edges, self.sketches)
 
-    @cached_property
+    @WorkedOutOnce
     def copies(self) -> NDArray[np.int64]:
         """Of how many others each is a near copy: int64 of shape (n,)."""
         return near_copies(self.sketches)

@@ -10,12 +10,14 @@ the cost of one lookup a word.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from sys import intern
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ragguard.fork import WorkedOutOnce
 
 UNITS = 16
 """The table of the model counts in parts of a nat, this many to one."""
@@ -71,7 +73,7 @@ class ClassBigram:
     classes: WordClasses
     oddness: NDArray[np.int32]
 
-    @cached_property
+    @WorkedOutOnce
     def listed(self) -> frozenset[str]:
         """The listed words."""
         return frozenset(self.classes)

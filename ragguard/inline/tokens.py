@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 
+from ragguard.fork import WorkedOutOnce
 from ragguard.inline.class_bigram import SHORTEST, oov_words
 from ragguard.inline.query_form import (
     asking_words,
@@ -111,7 +111,7 @@ class TokenizedPassage(_Tokenized):
         """The passage as it is written, before `rewritten`."""
         return self._written or self
 
-    @cached_property
+    @WorkedOutOnce
     def shown(self) -> str:
         """The passage without its markup."""
         return strip_markup(self.text)
@@ -165,7 +165,7 @@ class TokenizedQuery(_Tokenized):
         """True if it tells something as well."""
         return self.told > 0
 
-    @cached_property
+    @WorkedOutOnce
     def letters(self) -> str:
         """Its words without anything between them; empty for a short question."""
         letters = "".join(self.sequence)

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from math import log
 
+from ragguard.fork import WorkedOutOnce
 from ragguard.inline.query_form import ASKING_VERBS
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 
@@ -68,7 +68,7 @@ class Match:
         said = enumerate(self.passage.sequence)
         self.places = [(at, word) for at, word in said if word in shared]
 
-    @cached_property
+    @WorkedOutOnce
     def counts(self) -> Counter[str]:
         """How often each word of the question stands in the passage."""
         return Counter([word for _, word in self.places])

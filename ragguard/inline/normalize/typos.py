@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
+from ragguard.fork import WorkedOutOnce
 from ragguard.inline.class_bigram import LONGEST, SHORTEST
 from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
@@ -68,7 +69,7 @@ class Spellings:
         self.tails = frozenset([tail for w in spelt for tail in (w[-2:], w[-3:-1], w[-3] + w[-1])])
         self.outer = frozenset([w[0] + w[-1] for w in spelt])
 
-    @cached_property
+    @WorkedOutOnce
     def forms(self) -> dict[str, str]:
         """From every likeness of the words to the word, the last of several."""
         # Not at once: the passages of many a set hold nothing that could be one of them.
