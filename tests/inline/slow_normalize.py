@@ -386,6 +386,8 @@ def normalized(asked, text, much=False, asking=None):
     from slow_signals import lead_in
 
     asked = list(asked)
+    if not asked:  # then nothing means it
+        return words_of(text)
     lettered = with_letters_for_signs(asked, turned(asked, text))
     said = words_of(lettered) if lettered else turned_words(asked, text)
     shown = lettered or turned(asked, text)

@@ -2,7 +2,7 @@
 
 import pytest
 import slow_normalize
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from slow_signals import asking_of, asks_much
 
@@ -446,6 +446,7 @@ def test_what_is_meant_equals_its_slow_reference(drawn):
 
 
 @given(ANY_TEXT, ANY_TEXT)
+@example("", "0[{0\\}")  # notes, and nothing asked
 def test_what_any_text_means_equals_its_slow_reference(question, text):
     query = tokenize_query(question)
     for written in (text, f"{text} {question}", f"{question}{text}"):
