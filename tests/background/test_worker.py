@@ -772,7 +772,7 @@ def test_run_forever_runs_until_it_is_stopped(store):
 
 def test_another_worker_takes_what_runs_too_long(store, worker_of, caplog):
     held = Held()
-    stuck = worker_of(store, held, lease_s=0.1, max_run_s=0.01)
+    stuck = worker_of(store, held, lease_s=0.6, max_run_s=0.01)
     stuck.submit(event("e"))
     assert held.begun.wait(LONG)
     assert stuck.attributing_s > 0.0
