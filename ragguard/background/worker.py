@@ -206,9 +206,6 @@ class Worker:
             held = Lease(self.store, event, lease_s=self.lease_s, max_run_s=self.max_run_s)
             with held as lease, shared_interpreter():
                 self._lease = lease
-                if stop.is_set():  # while it was claimed, so that `close` gave back nothing
-                    why = "its worker was closed before it began"
-                    return self._set_back(event, why, stop, final=False, counts=False)
                 found = self.processor.attribute(event)
                 if lease.is_lost():
                     return _give_way(event)

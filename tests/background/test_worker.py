@@ -633,31 +633,6 @@ def test_close_gives_back_what_does_not_end(store, caplog):
     assert told == []
 
 
-def test_a_worker_that_is_closed_while_it_claims_begins_nothing(store, monkeypatch, caplog):
-    claim, claims, goes_on = store.claim_event, threading.Event(), threading.Event()
-
-    def slow(**how):
-        claims.set()
-        assert goes_on.wait(LONG)
-        return claim(**how)
-
-    monkeypatch.setattr(store, "claim_event", slow)
-    begun = []
-    worker = Worker(store, Steps(begun.append), poll_s=0.01)
-    store.add_event(event("e"))
-    worker.start()
-    assert claims.wait(LONG)
-    assert not worker.close(0.01)
-    goes_on.set()
-    assert worker.close(LONG)
-    assert begun == []
-    given_back = store.event("e")
-    assert (given_back.status, given_back.attempts, given_back.failures) == ("pending", 1, 0)
-    assert given_back.attempts_before == 1
-    assert given_back.error == "its worker was closed before it began"
-    assert caplog.text == ""
-
-
 def test_close_does_not_wait_for_a_store_that_does_not_take_back(monkeypatch, caplog):
     monkeypatch.setattr("ragguard.background.worker._GIVE_BACK_S", 0.01)
     held, store = Held(), BrokenStore("fail_event")
