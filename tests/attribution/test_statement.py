@@ -121,7 +121,7 @@ def test_names_of_authorities_do_not_clear_what_is_written_as_planted_texts_are(
         "\u6865\u662f\u7531\u5965\u62c9\u8bbe\u8ba1\u7684\u3002",
         "Die Br\u00fccke wurde von Orla Venn entworfen, wie man wei\u00df.",
         "",
-        pytest.param("Orla Venn " * 50_000, marks=pytest.mark.slow),
+        pytest.param("Orla Venn " * 200_000, marks=pytest.mark.slow),
         "\u0301" * 100_000,
     ],
 )

@@ -57,7 +57,7 @@ def test_a_flood_of_one_claim_is_one_event(url):
     with Guard(attributor=Fast(), store=url) as guard:
         first = guard.report(QUERY, "Bob Crane", passages=["wool"], reporter="ann")
         guard.attribution(first, timeout=WAIT)
-        for i in range(20_000):
+        for i in range(100_000):
             again = guard.report(QUERY.upper(), " bob crane", passages=["wool"], reporter="ann")
             if i % 1000 == 0:  # the hour may end meanwhile
                 assert again == first or guard.store.event(again)
@@ -67,7 +67,7 @@ def test_a_flood_of_one_claim_is_one_event(url):
     (of_bob,) = [event for event in events if event.reporter == "bob"]
     assert (of_bob.id, of_bob.reports) == (last, 1)
     assert len(events) <= 3
-    assert sum(event.reports for event in events) == 20_003
+    assert sum(event.reports for event in events) == 100_003
 
 
 def test_what_is_reported_again_after_a_quarantine_is_attributed_anew(url):
@@ -113,14 +113,14 @@ def test_a_flood_of_one_reporter_holds_up_nobody_else(url):
 
 @pytest.mark.slow
 def test_twenty_reports_behind_a_backlog_of_thousands_are_attributed_within_a_minute(store):
-    store.add_events([Event(f"m{i}", QUERY, "r", reporter="mallory") for i in range(8_000)])
+    store.add_events([Event(f"m{i}", QUERY, "r", reporter="mallory") for i in range(20_000)])
     honest = [Event(f"a{i}", QUERY, "r", reporter=f"user {i % 5}") for i in range(20)]
     worker = Worker(store, EventAttributor(store, attributor=Fast()))
     for event in honest:
         assert worker.submit(event)
     deadline = time.monotonic() + 60
     assert all(worker.wait(event.id, deadline - time.monotonic()) for event in honest)
-    assert len(store.events(status="pending", limit=8_000)) > 2_000
+    assert len(store.events(status="pending", limit=20_000)) > 5_000
     worker.close(WAIT)
 
 

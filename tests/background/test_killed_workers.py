@@ -13,7 +13,7 @@ from ragguard import Passage
 from ragguard.audit import Event, open_store
 from tests.processes import spawn
 
-EVENTS, KILLS, WORKERS = 60, 3, 3
+EVENTS, KILLS, WORKERS = 120, 4, 3
 WORK = """
     import sys, threading, time
     from ragguard.attribution.result import Attribution

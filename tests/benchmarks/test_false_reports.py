@@ -37,7 +37,7 @@ def test_the_desk_does_what_a_guard_does(protected):
 @pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("benchmarks.false_reports._PAGES", 3)
-    monkeypatch.setattr("benchmarks.false_reports._ROUNDS", 11)
+    monkeypatch.setattr("benchmarks.false_reports._ROUNDS", 110)
     out = tmp_path / "result.json"
     assert main(["--limit", "3", "--json", str(out)]) == 0
     sections = json.loads(out.read_text())["sections"]

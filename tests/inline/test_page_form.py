@@ -173,7 +173,7 @@ def test_parts_are_those_of_the_slow_reference(text):
             st.sampled_from([" ", "\n", ". ", "? "]),
         ),
         min_size=1,
-        max_size=8,
+        max_size=12,
         unique=True,
     )
 )

@@ -1,7 +1,6 @@
 """Which parts of a query ask, and that a planted text is found by any of them."""
 
 import json
-from time import process_time
 
 import pytest
 from hypothesis import given
@@ -253,13 +252,11 @@ def test_a_question_with_a_question_mark_tells_nothing(query):
 )
 @pytest.mark.parametrize("begins", ["who is ", "a "])
 def test_a_long_query_takes_no_longer_than_its_length(piece, begins):
-    query = f"{begins}{piece * (50_000 // len(piece))} ."
-    start = process_time()
+    # Quadratic behaviour would take minutes, beyond the time that a test has.
+    query = f"{begins}{piece * (200_000 // len(piece))} ."
     assert len(questions_in(query)) <= MOST
     assert len(told_in(query)) <= 2 * len(query)
     assert not is_one_question(query, [])
-    # A tenth of this, where the quickest quadratic pattern takes six.
-    assert process_time() - start < 2.0
 
 
 PASTED = (

@@ -101,6 +101,7 @@ def assert_equal_their_reference(query, texts, k):
 
 
 @pytest.mark.slow
+@settings(max_examples=300)
 @given(asked_and_retrieved(), st.data())
 def test_signals_equal_their_slow_references(drawn, data):
     query, texts = drawn
@@ -144,7 +145,6 @@ def test_signals_in_another_language_equal_their_slow_references(drawn, others, 
     assert_equal_their_reference(query, texts, data.draw(st.integers(1, len(texts))))
 
 
-@settings(max_examples=40)
 @given(st.lists(LINES, min_size=1, max_size=6), st.lists(LINES, min_size=1, max_size=6))
 def test_signals_behind_lines_equal_their_slow_references(some, others):
     texts = ["\n".join(some), "\n".join(others), *QUIET]

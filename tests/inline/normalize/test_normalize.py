@@ -434,7 +434,7 @@ def asked_and_written(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=500)
 @given(asked_and_written())
 def test_what_is_meant_equals_its_slow_reference(drawn):
     question, text = drawn
