@@ -55,26 +55,38 @@ _access: ContextVar[Access] = ContextVar("_access", default="make")
 
 @dataclass(frozen=True)
 class Health:
-    """How a guard and its store are. Asking for it waits for neither."""
+    """How a guard and its store are. Asking for it waits for neither.
 
-    store: str  # the store's `repr`; of a URL without passwords
-    reachable: bool  # whether the last look at the store succeeded, and is not older than 30 s
-    # Seconds since the store last answered; what was quarantined or released elsewhere since then
-    # is not known here.
+    Attributes:
+        store: The store's `repr`; of a URL without passwords.
+        reachable: Whether the last look at the store succeeded, and is not older than 30 s.
+        store_age_s: Seconds since the store last answered; what was quarantined or released
+            elsewhere since then is not known here.
+        store_error: Why the last look failed, or None.
+        write_error: Why counts, rows of verdicts or reports could not be written last, or None.
+        quarantined: How many texts the filter drops wherever they are retrieved, of all tenants.
+        queries_unwritten: How many queries are not yet in the counters of the store.
+        verdicts_waiting: How many rows of verdicts wait in memory for the store.
+        events_waiting: How many reports do.
+        reports_lost: How many reports of this guard were lost.
+        calibration: Where the measure of clean traffic comes from, and what it promises.
+        threads: Names of the guard's threads that run; each starts when it is first needed.
+        attributing_s: Seconds for which the attribution that this guard runs has run by now; 0.0 if
+            it runs none. After half an hour another worker may take the event.
+    """
+
+    store: str
+    reachable: bool
     store_age_s: float
-    store_error: str | None  # why the last look failed
-    write_error: str | None  # why counts, rows of verdicts or reports could not be written last
-    # Texts that the filter drops wherever they are retrieved, of all tenants: their status is
-    # "quarantined" or "confirmed".
+    store_error: str | None
+    write_error: str | None
     quarantined: int
-    queries_unwritten: int  # not yet in the counters of the store
-    verdicts_waiting: int  # rows that wait in memory for the store
-    events_waiting: int  # reports that wait in memory for the store
-    reports_lost: int  # of this guard
-    calibration: str  # where the measure of clean traffic comes from, and what it promises
-    threads: tuple[str, ...]  # names of those that run; each starts when it is first needed
-    # Seconds for which the attribution that this guard runs has run by now; 0.0 if it runs none.
-    # After half an hour another worker may take the event.
+    queries_unwritten: int
+    verdicts_waiting: int
+    events_waiting: int
+    reports_lost: int
+    calibration: str
+    threads: tuple[str, ...]
     attributing_s: float
 
 

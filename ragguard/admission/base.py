@@ -41,9 +41,8 @@ class Base:
     count: int  # of its passages
     middle: float  # the median of their manner, in nats
     spread: float  # from the median to the 90th percentile
-    tails: Mapping[str, Floats] = field(
-        default_factory=dict
-    )  # of each sign, highest values, sorted
+    # Of each sign, the highest values in ascending order.
+    tails: Mapping[str, Floats] = field(default_factory=dict)
 
     @classmethod
     def of(cls, manner: Floats) -> Base:

@@ -56,13 +56,19 @@ _HIGHEST = 0.99  # p-value of what is worth a look
 
 @dataclass(frozen=True)
 class Admission:
-    """What is to become of one passage."""
+    """What is to become of one passage.
+
+    Attributes:
+        status: "admitted", "review" (searchable, and worth a look) or "refused".
+        p_value: Of "this is a clean passage", in (0, 1].
+        reasons: Why, in words; empty for most that are admitted.
+        signs: What it shows, by name, each as it is measured in its knowledge base.
+    """
 
     passage_id: str
-    status: Status  # "review" is searchable, and worth a look
-    p_value: float  # of "this is a clean passage", in (0, 1]
-    reasons: tuple[str, ...] = ()  # in words; empty for most that are admitted
-    # What it shows, by name, each as it is measured in its knowledge base.
+    status: Status
+    p_value: float
+    reasons: tuple[str, ...] = ()
     signs: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
