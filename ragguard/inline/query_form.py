@@ -50,6 +50,7 @@ BEFORE = frozenset("about at by for from in of on to with".split())
 """Words before an interrogative with which a question begins: "in which year"."""
 
 QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]|(?<=[\u0370-\u03ff]);")  # Arabic, Greek as well
+_GREEK = re.compile("[\u0370-\u03ff]")
 
 _ADVERBS = frozenset("come when where why".split())  # as in "how come"
 _FRONT = frozenset("am can could may might must shall should will would".split())
@@ -131,7 +132,9 @@ def begins_as_question(words: Sequence[str]) -> bool:
 
 def has_question_mark(text: str) -> bool:
     """Return True if a text has a question mark, or ends in a Greek one."""
-    return QUESTION_MARK.search(text) is not None
+    if QUESTION_MARK.search(text):
+        return True
+    return text.rstrip().endswith(";") and _GREEK.search(text) is not None
 
 
 def asking_words(words: Sequence[str]) -> frozenset[str]:

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 from ragguard.fork import WorkedOutOnce
 from ragguard.inline.class_bigram import SHORTEST, oov_words
+from ragguard.inline.code_form import is_code
 from ragguard.inline.query_form import (
     asking_words,
     asks_otherwise,
@@ -224,6 +225,8 @@ def _read_query(text: str) -> TokenizedQuery:
     if is_one_question(shown, whole.sequence):
         return whole
     parts = [] if whole.names else [_read_question(part) for part in questions_in(shown)]
+    if not (parts or whole.asks_otherwise) and is_code(shown):
+        return replace(whole, asking=frozenset(), told=len(whole.sequence))
     told = told_in(shown)
     words = tokens(told)
     said = tuple(ngrams(words)) if tells(told, words) else ()
