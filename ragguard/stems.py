@@ -12,13 +12,18 @@ from functools import lru_cache
 
 from ragguard.text import STOP_WORDS, fold
 
-# Scripts written without spaces: a word cannot be found by rule, so each character stands alone.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\U00020000-\U0003ffff"
+# Scripts written without spaces: a word cannot be found by rule. So each sign stands alone, and of
+# scripts whose every text has all letters each three in a row, as in `ragguard.text.ngrams`.
+_SIGNS = (
+    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese and Khmer
+_ROW = 3
 _SYMBOLS = "$%\u00a2-\u00a5\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff"
-_WORD = re.compile(rf"\d+(?:[.,:]\d+)*|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+|[{_SYMBOLS}]")
+_WORD = re.compile(
+    rf"\d+(?:[.,:]\d+)*|[{_SIGNS}]|[{_LETTERS}]+|[^\W\d_{_SIGNS}{_LETTERS}]+|[{_SYMBOLS}]"
+)
+_IN_ROWS = re.compile(f"[{_LETTERS}]{{{_ROW + 1},}}")
 
 _CARDINALS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -40,19 +45,30 @@ _NO_PLURAL = re.compile(r"(?:ss|us|is)$")
 def tokenize(text: str) -> list[str]:
     """Return the words of `text` in order, folded as `ragguard.text.fold` does.
 
-    A number keeps its separators, a character of a script without spaces is a word of its own, and
-    so are symbols that carry meaning (currency, percent, emoji). Other punctuation, control
-    characters and lone surrogates only separate.
+    A number keeps its separators. A sign of Han or Kana is a word of its own, and so are symbols
+    that carry meaning (currency, percent, emoji); of Thai, Lao, Burmese and Khmer each three
+    letters in a row. Other punctuation, control characters and lone surrogates only separate.
 
     >>> tokenize("The Big Man, 1.5 %")
     ['the', 'big', 'man', '1.5', '%']
     """
-    return _WORD.findall(fold(text))
+    return _words(fold(text))
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
     """Return the words of each text, as `tokenize` finds them."""
-    return [_WORD.findall(folded) for folded in list(map(fold, texts))]
+    return [_words(folded) for folded in list(map(fold, texts))]
+
+
+def _words(folded: str) -> list[str]:
+    found = _WORD.findall(folded)
+    if folded.isascii() or not _IN_ROWS.search(folded):
+        return found
+    return [part for word in found for part in (_rows(word) if _IN_ROWS.match(word) else [word])]
+
+
+def _rows(word: str) -> list[str]:
+    return [word[at : at + _ROW] for at in range(len(word) - _ROW + 1)]
 
 
 @lru_cache(maxsize=1 << 16)

@@ -49,3 +49,15 @@ def test_the_lexical_proxy_reads_stems():
     ours = LexicalProxy().score(["2 butterfly species"], "how many species?", "two butterflies")
     theirs = LexicalProxy().score(["two butterfly species"], "how many species?", "2 butterflies")
     assert ours.generation_influence.tolist() == theirs.generation_influence.tolist()
+
+
+def test_of_thai_three_letters_in_a_row_are_a_word() -> None:
+    # By single letters every Thai text would hold nearly all of any other.
+    assert tokenize("\u0e1a\u0e23\u0e2d\u0e19\u0e04 12.5 pier") == [
+        "\u0e1a\u0e23\u0e2d",
+        "\u0e23\u0e2d\u0e19",
+        "\u0e2d\u0e19\u0e04",
+        "12.5",
+        "pier",
+    ]
+    assert tokenize("\u0e2a\u0e2d\u0e07 \u0e43\u0e19") == ["\u0e2a\u0e2d\u0e07", "\u0e43\u0e19"]
