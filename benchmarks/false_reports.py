@@ -82,7 +82,7 @@ class Desk:
             attributor=RAGOrigin(top_k=TOP_K),
             policy=policy,
             trust=Trust(protected=[*_SOURCE.values()]) if protected else None,
-            judge=None if judge is None else lambda: judge,
+            gate=None if judge is None else lambda: judge,
         )
         self._number = count()
 

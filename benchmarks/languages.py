@@ -14,11 +14,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from benchmarks.command import Data, Half, Limit, Measured, command, tracked
 from benchmarks.datasets import values
 from benchmarks.embedders import built_in
-from benchmarks.report.table import Row, Rows, Sections, Table, as_is, grouped, ratio, share, summed
+from benchmarks.report.table import (
+    Row,
+    Rows,
+    Sections,
+    Table,
+    as_is,
+    grouped,
+    listed,
+    ratio,
+    share,
+    summed,
+)
 from benchmarks.retrieval import OVER_FETCH
 from benchmarks.samples import SETTINGS, place_of, setting_of
+from ragguard.attribution import RAGOrigin
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
+from ragguard.proxy import LexicalProxy
 
 _NEAR = 120  # characters on both sides of an answer, where no sentence ends
 _END = re.compile(r"(?<=[.!?\u0964])\s+|(?<=[\u3002\uff01\uff1f])\s*")
@@ -90,6 +103,23 @@ def measured(records: Sequence[Row], half: int, limit: int | None = None) -> Ite
             }
 
 
+def reported(records: Sequence[Row], half: int, limit: int | None = None) -> Iterator[Row]:
+    """Yield a row a language: the false answer is reported, the question and it are planted."""
+    origin = RAGOrigin(proxy=LexicalProxy())
+    for (language,), of_it in tracked(grouped(records, "language").items(), "reports"):
+        counts: Counter[str] = Counter()
+        for record in of_it[half::2][:limit]:
+            planted = f"{record['question']} {record['incorrect_answer']}"
+            ranked = list(dict.fromkeys([planted, *[hit["text"] for hit in record["hits"]]]))
+            passages = list(map(Passage, ranked))
+            event = record["question"], str(record["incorrect_answer"])
+            read = origin.attribute(*event, lambda _, most, of=passages: of[:most]).scores
+            right = [one.responsible == (one.passage.text == planted) for one in read]
+            found = any(one.responsible and one.passage.text == planted for one in read)
+            counts.update(events=1, found=found, passages=len(right), right=sum(right))
+        yield {"language": language, **counts}
+
+
 def tables(sections: Sections) -> Iterator[Table]:
     """Yield the tables of a result; what is found is counted over all settings."""
     rows: Rows = sections["languages"]
@@ -106,8 +136,13 @@ def tables(sections: Sections) -> Iterator[Table]:
         attacked.append({"language": language, **shown})
     yield as_is("Languages: clean queries touched", clean)
     yield as_is("Languages: planted text found", attacked)
+    read = {"DACC": ratio("right", "passages"), "planted text found": ratio("found", "events")}
+    columns = {"language": "language", "events": "events", **read}
+    yield listed("Languages: a false answer reported", sections["reports"], columns)
 
 
 @command(tables)
 def main(data: Data, limit: Limit = None, half: Half = 1) -> Measured:
-    return {"languages": list(measured(values(data, "languages"), half, limit))}, ()
+    records = values(data, "languages")
+    found = list(measured(records, half, limit))
+    return {"languages": found, "reports": list(reported(records, half, limit))}, ()

@@ -1,7 +1,8 @@
 """Makes the reference attacks: `python -m benchmarks.make_reference --out FILE`.
 
 Attacks on questions of the project's own small data, of all the ways in which people ask there, as
-a retriever would return them. `ragguard.inline.admission` judges them under every new calibration.
+a retriever would return them. `ragguard.inline.calibration_bounds` judges them under every new
+calibration.
 """
 
 import json

@@ -15,7 +15,7 @@ from ragguard.audit.records import ScoredQuery
 from ragguard.audit.trail import Change, this_process
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import CalibrationError
-from ragguard.inline.admission import require_admissible, require_calm
+from ragguard.inline.calibration_bounds import require_admissible, require_calm
 from ragguard.inline.calibration_file import (
     default_calibration,
     gate_threshold,
@@ -76,7 +76,7 @@ class Calibrator:
         """Whether the filter asks a gate first; RAGDefender's own has none."""
         return not isinstance(self.filter, RAGDefenderFilter)
 
-    def judge(self) -> ConformalFilter:
+    def gate(self) -> ConformalFilter:
         """Return the filter with a gate and the calibration in force, whatever filters."""
         by = self.filter
         return by if isinstance(by, ConformalFilter) else self._filter_by(calibration=self.adopted)
@@ -94,7 +94,7 @@ class Calibrator:
         *,
         force: bool = False,
     ) -> Calibration:
-        """Do what `Guard.calibrate` does; `ragguard.inline.admission` says what is refused."""
+        """Do what `Guard.calibrate` does; `calibration_bounds` says what is refused."""
         return self._adopt(calibrated_on(traffic, k, quarantined, self._trust), force=force)
 
     def adopt_recorded(

@@ -180,7 +180,7 @@ class Parts:
                 embedder=self.embedder,
                 policy=policy,
                 trust=trust,
-                judge=self.calibrator.judge,
+                gate=self.calibrator.gate,
                 seen=self.seen,
             ),
             counter=self.counter,

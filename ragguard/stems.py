@@ -14,9 +14,7 @@ from ragguard.text import STOP_WORDS, fold
 
 # Scripts written without spaces: a word cannot be found by rule. So each sign stands alone, and of
 # scripts whose every text has all letters each three in a row, as in `ragguard.text.ngrams`.
-_SIGNS = (
-    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
+_SIGNS = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese and Khmer
 _ROW = 3
 _SYMBOLS = "$%\u00a2-\u00a5\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff"

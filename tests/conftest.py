@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ragguard.audit import AuditStore, open_store
-from ragguard.inline import admission
+from ragguard.inline import calibration_bounds
 
 # A machine that does other work as well may be slow at any moment: no deadline.
 settings.register_profile(
@@ -167,7 +167,9 @@ def open_sql(sql_url) -> Iterator[Callable[[], AuditStore]]:
 def _reference_attacks_are_scored_once() -> Iterator[None]:
     # Every calibration is held to them, and no test has others, or other weights.
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(admission, "reference_scores", cache(admission.reference_scores))
+        patched.setattr(
+            calibration_bounds, "reference_scores", cache(calibration_bounds.reference_scores)
+        )
         yield
 
 

@@ -12,7 +12,7 @@ from ragguard.audit import ScoredQuery
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
-from ragguard.inline import admission
+from ragguard.inline import calibration_bounds
 from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.ragdefender.baseline import RAGDefenderFilter
@@ -134,8 +134,8 @@ def found(made, alpha=0.01):
 
     Of those on questions that ask, as what is recorded here does.
     """
-    asking = np.array([not attack.naming for attack in admission.reference_attacks()])
-    scores = admission.reference_scores(5, with_reference=False)[asking]
+    asking = np.array([not attack.naming for attack in calibration_bounds.reference_attacks()])
+    scores = calibration_bounds.reference_scores(5, with_reference=False)[asking]
     shipped = scores >= gate_threshold(None, alpha, 5, with_reference=False)
     return (scores >= line(made, alpha)).sum() / shipped.sum()
 

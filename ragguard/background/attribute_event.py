@@ -63,7 +63,7 @@ class EventAttributor:
     trust: Trust | None = None
     # Returns the filter that says who shows marks of an attack; None: one that is calibrated as
     # shipped.
-    judge: Callable[[], ConformalFilter] | None = None
+    gate: Callable[[], ConformalFilter] | None = None
     seen: RecentPassages | None = None  # what the guard let through; None: nobody knows
 
     def __post_init__(self) -> None:
@@ -97,8 +97,8 @@ class EventAttributor:
             if found.cause != "poisoning":
                 reason += f"; {len(met)} in quarantine already were left out of the search"
             found = replace(found, reason=reason, details=details)
-        judge, alpha = self.judge or _shipped_filter, self._policy.attack_alpha
-        return with_evidence(found, judge, top_k=k, attack_alpha=alpha)
+        gate, alpha = self.gate or _shipped_filter, self._policy.attack_alpha
+        return with_evidence(found, gate, top_k=k, attack_alpha=alpha)
 
     def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
         """Propose or quarantine the responsible passages, best first; once is as good as twice.

@@ -67,13 +67,13 @@ _SPELLED_OUT = re.compile(r"(?<![^\W_])(?:[^\W_]{1,3} +){7,}[^\W_]{1,3}(?![^\W_]
 
 
 def with_evidence(
-    found: Attribution, judge: Callable[[], ConformalFilter], *, top_k: int, attack_alpha: float
+    found: Attribution, gate: Callable[[], ConformalFilter], *, top_k: int, attack_alpha: float
 ) -> Attribution:
     """Return an attribution with what speaks for it, and "disputed" as its cause if others agree.
 
     `details` then has "counterfactual" (whether it holds), "marks" (the p-value of each accused
     passage by its marks, by content key) and "independent" (ids of those who state the same).
-    `judge` makes the filter with the calibration in force; `top_k` and `attack_alpha` are as those
+    `gate` makes the filter with the calibration in force; `top_k` and `attack_alpha` are as those
     of a `Policy`.
     """
     if not isinstance(found, Attribution):
@@ -89,7 +89,7 @@ def with_evidence(
     scope, keys = list(compress(scope, each)), list(compress(keys, each))
     blamed = np.isin(keys, accused)
     support = _support(found, scope)
-    p_values = _marks(judge(), found.query, scope, blamed, top_k)
+    p_values = _marks(gate(), found.query, scope, blamed, top_k)
     marked = p_values <= attack_alpha
     leads = explains(support[marked]) or np.array_equal(marked, blamed)  # all do, as was found
     holds = leads and not explains(support[~blamed][:top_k])
@@ -121,7 +121,7 @@ def _support(found: Attribution, scope: Sequence[Passage]) -> NDArray[np.float64
 
 
 def _marks(
-    judge: ConformalFilter, query: str, scope: Sequence[Passage], blamed: NDArray[np.bool_], k: int
+    gate: ConformalFilter, query: str, scope: Sequence[Passage], blamed: NDArray[np.bool_], k: int
 ) -> NDArray[np.float64]:
     """Return the p-values, 1 for everybody who is not accused; the set is what would be read."""
     read = blamed | (np.arange(len(scope)) < k)
@@ -129,7 +129,7 @@ def _marks(
     beside = [one.text for one in compress(scope, ~blamed)]
     found = np.ones(len(scope))
     try:
-        found[read] = mark_p_values(judge, query, first, blamed[read], beside=beside)
+        found[read] = mark_p_values(gate, query, first, blamed[read], beside=beside)
     except Exception as error:  # a text that cannot be read must not stop the event
         logger.warning("no marks of an attack can be looked for, a person must: %s", error)
     return found

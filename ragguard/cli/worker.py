@@ -99,7 +99,7 @@ def worker(
             attributor=attribution.RAGOrigin(),
             policy=Policy(policy, quorum=quorum, answered_only=answered_only),
             trust=trusted,
-            judge=calibrator.judge,
+            gate=calibrator.gate,
         )
         desk, blind = _Desk(events, stop, as_json), base is None
         tell = _LeftAlone(opened).tell if blind else lambda: None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from math import inf
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.files import write_json
 from ragguard.inline.conformal import CONFIDENCE, Calibration
-from ragguard.inline.scoring import SCORER
+from ragguard.inline.scoring import NOTHING, SCORER
 
 _FORMAT = 1
 _PLAIN = {"size": int, "with_reference": bool, "scorer": str, "source": str}
@@ -94,7 +94,11 @@ def _shipped(with_reference: bool) -> list[Calibration]:
     read = [_from_json(entry, "the shipped calibration") for entry in entries]
     fitting = [entry for entry in read if entry.with_reference == with_reference]
     fitting.sort(key=lambda entry: entry.size)
-    return [replace(entry, in_blocks=False, confident=True) for entry in fitting]
+    # Nothing is more usual than a set without any sign, for which an older scorer said less.
+    return [
+        replace(entry, scores=np.maximum(entry.scores, NOTHING), in_blocks=False, confident=True)
+        for entry in fitting
+    ]
 
 
 def measure_for(
@@ -102,12 +106,21 @@ def measure_for(
 ) -> Calibration:
     """Return what a query is compared with: the sample of its class, else the shipped one.
 
-    The class is whether it only names something, which nobody who writes passages has a hand in. A
+    One that is too small to be sure lowers no threshold, it only raises. The
+    class is whether it only names something, which nobody who writes passages has a hand in. A
     `calibration` of None is the shipped one, which alone minds `with_reference`: whether passages
     below the `size` first ones are known.
     """
     own = None if calibration is None else calibration.of(naming, alpha)
-    return own or default_calibration(size, with_reference=with_reference)
+    shipped = default_calibration(size, with_reference=with_reference)
+    if own is None or own.confident:
+        return own or shipped
+    return _no_lower(own, shipped)
+
+
+@lru_cache(256)
+def _no_lower(own: Calibration, shipped: Calibration) -> Calibration:
+    return own.at_least(shipped)
 
 
 def require_each_class(calibration: Calibration | None, alpha: float) -> None:

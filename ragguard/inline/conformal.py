@@ -167,6 +167,15 @@ class Calibration:
         rise = bounded.threshold(alpha, 1) - self.threshold(alpha, 1)
         return bounded if enough and rise <= MOST_LIFTED else self
 
+    def at_least(self, other: Calibration) -> Calibration:
+        """Return a sample whose p-values are no lower than its own, nor than those of `other`."""
+        n, m = len(self.scores), len(other.scores)
+        # The score that as large a share of the other's are above as of these are above each.
+        above = np.floor(np.arange(n, 0, -1) * (1 + m) / (1 + n) + 1e-9).astype(int) - 1
+        return replace(
+            self, scores=np.maximum(self.scores, other.scores[m - 1 - np.maximum(above, 0)])
+        )
+
     def p_value(self, score: float, judged: int) -> float:
         """Return the p-value of "a query of `judged` passages with this score is clean traffic"."""
         at_least = len(self.scores) - int(self.scores.searchsorted(score, side="left"))

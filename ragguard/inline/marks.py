@@ -50,7 +50,7 @@ _CAPITAL_WITHIN = re.compile(r"(?:(?<=[a-z] )|(?<=[a-z], ))[A-Z][^\W_]+")
 
 
 def mark_p_values(
-    judge: ConformalFilter,
+    gate: ConformalFilter,
     query: str,
     passages: Sequence[Passage],
     accused: NDArray[np.bool_],
@@ -65,7 +65,7 @@ def mark_p_values(
     (0, 1]; 1 for a passage that is not accused, or has no mark.
     """
     asked, k = tokenize_query(query), len(accused)
-    calibration = judge.calibration_for(k, with_reference=len(passages) > k, naming=asked.names)
+    calibration = gate.calibration_for(k, with_reference=len(passages) > k, naming=asked.names)
     scored = gather(query, passages if calibration.with_reference else passages[:k], k)
     injection = BY_HAND["prompt_injection"]
     (weight,) = injection.weights.values()

@@ -109,7 +109,8 @@ _REPETITION = np.array(
         if signal != "manner"
     ]
 )
-_NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal gets
+NOTHING = float(_SHIPPED.biases.max())
+"""What a passage without any signal gets, in nats."""
 
 
 def repeating(signals: Floats) -> list[int]:
@@ -143,7 +144,7 @@ def suspicions(
         float64 array of shape (k,).
     """
     if not np.count_nonzero(signals):
-        return np.full(len(signals), _NOTHING)
+        return np.full(len(signals), NOTHING)
     highest: Floats = _scores(signals, expected, nats).max(axis=1)
     return highest
 

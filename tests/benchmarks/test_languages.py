@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.languages import DISGUISES, PLANTED, main, measured, tables
+from benchmarks.languages import DISGUISES, PLANTED, main, measured, reported, tables
 from benchmarks.report.result import read
 
 ENGLISH = {
@@ -50,7 +50,10 @@ def test_each_language_is_counted_in_every_setting(half, queries):
         assert row["touched"] == row["right_page_lost"] == 0
         found = {kind: row["found"][kind] for kind in (*PLANTED, "spaced", "zero-width")}
         assert found == dict.fromkeys(found, row["queries"])
-    clean, attacked = tables({"languages": rows})
+    reports = list(reported(RECORDS, half))
+    assert [row["events"] for row in reports] == queries
+    clean, attacked, blamed = tables({"languages": rows, "reports": reports})
+    assert [row[1:] for row in blamed.rows] == [(str(n), "100.0 %", "100.0 %") for n in queries]
     assert clean.rows[0] == ("en", str(queries[0]), *["0.0 %"] * 5)
     assert attacked.rows[-1][:4] == ("all", *["100.0 %"] * 3)
 

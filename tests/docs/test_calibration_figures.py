@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.report.result import read
-from ragguard.inline.admission import (
+from ragguard.inline.calibration_bounds import (
     MAX_STEP,
     REFERENCE_SHARE,
     K,

@@ -40,7 +40,8 @@ ASKING = (
 def test_code_tells_and_asks_nothing(query: str) -> None:
     assert is_code(query)
     read = tokenize_query(query)
-    assert read.tells and not read.asking
+    assert read.tells
+    assert not read.asking
 
 
 @pytest.mark.parametrize("query", NO_CODE)
@@ -52,7 +53,8 @@ def test_a_sign_or_two_make_no_code(query: str) -> None:
 def test_a_question_that_quotes_code_asks(query: str) -> None:
     read = tokenize_query(query)
     asked = [one for one in (read, *read.reduced) if one.asking or one.asks_otherwise]
-    assert asked and not asked[0].tells
+    assert asked
+    assert not asked[0].tells
 
 
 @pytest.mark.parametrize("page", ["{} {}", "{}\n{}", "{1} {0}", "Example.\n```\n{}\n```\n{}"])

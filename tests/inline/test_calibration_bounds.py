@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
-from ragguard.inline.admission import (
+from ragguard.inline.calibration_bounds import (
     MAX_STEP,
     REFERENCE_SHARE,
     reference_attacks,

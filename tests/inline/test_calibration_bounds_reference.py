@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragguard.embedding import HashedEmbedder
-from ragguard.inline.admission import K, reference_attacks, reference_scores
+from ragguard.inline.calibration_bounds import K, reference_attacks, reference_scores
 from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
