@@ -19,7 +19,8 @@ is one. What repeats the query, in whatever spelling, is no company, or what is 
 itself usual, and what several pages ask in the same words ("Was this helpful?") counts once. With
 one other passage or none nobody can tell, and what the query names is expected. A heading that has
 the words by which the query asks is a question: in one line with the text it is no heading, and in
-a line of its own only where another one, that asks something else, is in such a line.
+a line of its own only where another one, that asks something else, is in such a line, and where
+enough others are.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
 interrogative before it, nor what it asks behind it, and two pages may not begin or end with all of
@@ -161,6 +162,9 @@ def repeats_as_expected(
             company = [text for other, text in others.items() if other != row]
             if name in ASKING:
                 company = list(set(company))
+            if form.heads and said[row].in_own_line and _asks(query, said[row]):
+                # Titles in one line with their text are another form than a question above it.
+                company = [text for text in company if "\n" in text]
             rest = set(range(size)) - quoting - {row}
             enough = len(company) >= max(LEAST, form.usual * len(rest))
             enough = enough or (query.names and size <= LEAST)
@@ -201,8 +205,13 @@ def _asked(query: TokenizedQuery) -> frozenset[str]:
 
 def _is_question(query: TokenizedQuery, part: _Part, company: Sequence[str]) -> bool:
     """Return True if a heading asks what the query does, among pages whose headings do not ask."""
-    asks = not _asked(query).isdisjoint(part.words) or (query.asks_otherwise and part.repeats)
-    return asks and not (part.in_own_line and (query.names or any(map(questions, company))))
+    spared = part.in_own_line and (query.names or any(map(questions, company)))
+    return _asks(query, part) and not spared
+
+
+def _asks(query: TokenizedQuery, part: _Part) -> bool:
+    """Return True if a part has the words by which a query asks."""
+    return not _asked(query).isdisjoint(part.words) or (query.asks_otherwise and part.repeats)
 
 
 def _names(query: TokenizedQuery, part: _Part) -> bool:

@@ -157,6 +157,58 @@ def with_letters_for_signs(asked, text):
     return read if counts[1] > counts[0] else None
 
 
+def word_by_word(asked, said, odd):
+    """The words, where several of the question's are written as one or in pieces; None otherwise.
+
+    Several are two that are no function words and have four letters at least.
+    """
+    if len(asked) < 3 or len("".join(asked)) < 12:
+        return None
+    if any(said[at : at + len(asked)] == asked for at in range(len(said))):
+        return None
+    known = [word for word in asked if not has_unspaced(word)]
+    long = [word for word in known if 4 <= len(word) <= 32 and word.isalpha()]
+    read, found, at = [], set(), 0
+    while at < len(said):
+        size, words = in_pieces(asked, long, said[at:]) or (1, as_one(asked, known, said[at], odd))
+        found |= set(words)
+        read += words or [said[at]]
+        at += size
+    several = [word for word in found if len(word) >= 4 and word not in STOP_WORDS]
+    return read if len(several) >= 2 else None
+
+
+def as_one(asked, known, written, odd):
+    """The words of the question that a word is made of, the longest that fits each time."""
+    words, rest = [], written
+    while fits := [word for word in known if rest.startswith(word)]:
+        words.append(max(fits, key=len))
+        rest = rest[len(words[-1]) :]
+    strange = written in odd or len(written) > 32
+    may_be = strange and len(written) <= 2 * len("".join(asked)) and not rest
+    return words if may_be and len(words) > 1 else []
+
+
+def in_pieces(asked, long, said):
+    """With how many words one of the question begins that is in pieces, and that word.
+
+    Between two pieces a letter may be missing, in all one of three.
+    """
+    for word in sorted(set(long)):
+        if not word.startswith(said[0]) or word == said[0]:
+            continue
+        rest, lost, size = word[len(said[0]) :], 0, 1
+        while rest and size < len(said):
+            piece = said[size]
+            skip = 0 if rest.startswith(piece) else 1
+            if not rest[skip:].startswith(piece):
+                break
+            rest, lost, size = rest[skip + len(piece) :], lost + skip, size + 1
+        if not rest and 3 * lost <= len(word) and set(said[:size]) - set(asked):
+            return size, [word]
+    return None
+
+
 def regapped(asked, said):
     """The words with the question's where its letters stand in a row; None if they do nowhere."""
     letters = "".join(asked)
@@ -396,6 +448,7 @@ def normalized(asked, text, much=False, asking=None):
         for word in said
         if 4 <= len(word) <= 32 and word not in class_bigram().classes and not word.isdigit()
     }
+    said = word_by_word(asked, said, odd) or said
     lead = lead_in(asked, said)
     found = (
         regapped(asked, said)

@@ -710,6 +710,8 @@ def expected_of(query, texts, row):
             continue
         if alone and len(said[row] & set(asked)) < 0.75 * len(said[row]):
             continue
+        if form not in ("question", "embedded") and line and question:
+            others = [(at, one) for at, one in others if "\n" in found[at][form]]
         usual = len(others)
         if form in ("question", "embedded"):  # what several pages ask counts once
             usual = len({found[at][form] for at, _ in others})

@@ -400,6 +400,15 @@ def test_a_question_in_a_line_of_its_own_is_expected_where_another_page_has_one(
         assert expected(query, [f"{query}\n{ANSWER}", *rest], [0]) == []
 
 
+def test_titles_in_one_line_with_the_text_make_no_question_above_it_usual():
+    # One other page that asks in a line of its own is soon planted.
+    page, decoy = f"{QUESTION}\n\n{ANSWER}", "Where is the office?\nIn the old town."
+    assert expected(QUESTION, [page, decoy, *MANUAL], [0]) == [0]
+    assert expected(QUESTION, [page, decoy, *STARTS], [0]) == []
+    assert expected(QUESTION, [page, decoy, *STARTS, *MANUAL[:1]], [0]) == []
+    assert expected(QUESTION, [page, decoy, decoy.replace("?", " now?"), *STARTS[:3]], [0]) == [0]
+
+
 TITLES = [
     f"{one} of brass lamps in old harbours: a study of their keepers. It has many pages."
     for one in ("On the care", "Effects", "On the glass", "Notes on the price")

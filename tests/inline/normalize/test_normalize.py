@@ -420,6 +420,9 @@ def asked_and_written(draw):
                         word.replace("t", "7").replace("i", "1"),
                         word.replace("s", "$").replace("a", "@"),
                         "-".join(word),
+                        word[:at] + "-" + word[at:],
+                        word[:at] + "*" + word[at + 1 :],
+                        word + draw(some_words),
                     ]
                 )
             )
