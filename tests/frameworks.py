@@ -2,6 +2,8 @@
 
 import pytest
 
+from ragguard.knowledge.sources import Vectors
+
 
 def langchain_embeddings(embedder):
     base = pytest.importorskip("langchain_core.embeddings").Embeddings
@@ -18,15 +20,17 @@ def langchain_embeddings(embedder):
 
 def llama_index_embedding(embedder):
     base = pytest.importorskip("llama_index.core.embeddings").BaseEmbedding
+    vectors = Vectors(embedder)
 
     class Wrapped(base):
         def _get_text_embedding(self, text):
-            return embedder.embed([text])[0].tolist()
+            return vectors.of_texts([text])[0].tolist()
 
-        _get_query_embedding = _get_text_embedding
+        def _get_query_embedding(self, query):
+            return vectors.of_query(query).tolist()
 
         async def _aget_query_embedding(self, query):
-            return self._get_text_embedding(query)
+            return self._get_query_embedding(query)
 
     return Wrapped()
 

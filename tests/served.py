@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,8 +33,12 @@ class Client:
             json.dumps(body).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
-            reply = json.load(answer)
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
+                reply = json.load(answer)
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise
         return SimpleNamespace(
             content=reply["choices"][0]["message"]["content"],
             response_metadata={"token_usage": reply["usage"]},
@@ -45,7 +50,8 @@ def served(model: Callable[[str], Any]) -> Iterator[Client]:
     """Yield a client of `model`, which answers at a local address until the block ends.
 
     Args:
-        model: prompt -> message with `content` and `usage_metadata`.
+        model: prompt -> message with `content` and `usage_metadata`, or an int: the HTTP status to
+            fail with.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -56,17 +62,22 @@ def served(model: Callable[[str], Any]) -> Iterator[Client]:
         def do_POST(self) -> None:
             size = int(self.headers["Content-Length"])
             message = model(json.loads(self.rfile.read(size))["messages"][-1]["content"])
+            if isinstance(message, int):
+                self._send(message, {"error": {"message": "try later"}})
+                return
             usage = message.usage_metadata
-            body = json.dumps(
-                {
-                    "choices": [{"message": {"role": "assistant", "content": message.content}}],
-                    "usage": {
-                        "prompt_tokens": usage["input_tokens"],
-                        "completion_tokens": usage["output_tokens"],
-                    },
-                }
-            ).encode()
-            self.send_response(200)
+            answer = {
+                "choices": [{"message": {"role": "assistant", "content": message.content}}],
+                "usage": {
+                    "prompt_tokens": usage["input_tokens"],
+                    "completion_tokens": usage["output_tokens"],
+                },
+            }
+            self._send(200, answer)
+
+        def _send(self, status: int, answer: dict[str, Any]) -> None:
+            body = json.dumps(answer).encode()
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -75,7 +86,11 @@ def served(model: Callable[[str], Any]) -> Iterator[Client]:
         def log_message(self, *arguments: object) -> None:
             del arguments
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 64
+        daemon_threads = False  # what still answers is waited for
+
+    server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
 

@@ -20,7 +20,7 @@ import numpy as np
 from ragguard.arguments import require_path
 from ragguard.attribution.ragorigin.support import STATING_GAIN, SupportMeter
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
-from ragguard.export.graph import write_weights
+from ragguard.export.graph import halve_weights
 from ragguard.export.parity import GATES, BlameScope, demo_scopes
 from ragguard.export.sources import read_model
 from ragguard.export.verify import measure, require_same_logits, verify_proxy
@@ -132,7 +132,7 @@ def export_proxy(
             f"written, or for `ragguard proxy get` name one in {CACHE}"
         ) from error
     with beside as name:
-        work, out = Path(name), Path(name, "proxy")
+        out = Path(name, "proxy")
         out.mkdir()
         with torch_graphs.as_exported(model) as original:
             if generator:
@@ -141,12 +141,13 @@ def export_proxy(
                 manifest = replace(manifest, chat=chat)
             millions = original.num_parameters() / 1e6
             on_stage(f"writing the graph: {millions:.0f} M parameters, about a second each 2 M")
-            torch_graphs.write_scorer(original, work / "float.onnx", precision)
-            write_weights(work / "float.onnx", out / "model.onnx", precision)
+            torch_graphs.write_scorer(original, out / "model.onnx", precision)
             if generator:
                 on_stage("writing the graph that generates: about as long again")
-                torch_graphs.write_generator(original, work / "generating.onnx", precision)
-                write_weights(work / "generating.onnx", out / "generator.onnx", precision)
+                torch_graphs.write_generator(original, out / "generator.onnx", precision)
+            if precision == "fp16-weights":
+                for graph in sorted(out.glob("*.onnx")):
+                    halve_weights(graph)
             backend.save(str(out / "tokenizer.json"))
             files = {file.name: sha256_of(file) for file in sorted(out.iterdir())}
             manifest = replace(manifest, files=files)

@@ -34,8 +34,6 @@ from ragguard.proxy.onnx import OnnxProxy
 
 logger = logging.getLogger("ragguard.proxy")
 
-_FEWEST = 4  # events before the answer can be clear: one of each kind of `demo_scopes`
-
 
 class TorchSession:
     """A causal language model of transformers in place of its graph: its own pass and logits."""
@@ -66,9 +64,9 @@ def measure(
 ) -> Parity:
     """Return how far an export is from its original, as far as the gate needs to know.
 
-    Scope after scope both are asked whom they blame, until the answer is clear (`Gate.is_clear`).
-    Nobody is asked if the probes have failed already, and blame does not count if the original
-    does not tell planted passages from others (`tells_apart`).
+    Scope after scope both are asked whom they blame. Nobody is asked if the probes have failed
+    already, and blame does not count if the original does not tell planted passages from others
+    (`tells_apart`).
     """
     on_stage(f"comparing log-probabilities of {len(PROBES)} probes")
     original = export.on(TorchSession(model))
@@ -79,27 +77,21 @@ def measure(
     parity = compare(ours, theirs)
     if gate.failures(parity):
         return parity
+    scopes = scopes[: gate.events]
     began = time.monotonic()
     blamed: tuple[list[Blame], list[Blame]] = ([], [])
-    reached, telling = parity, False
     for done, scope in enumerate(scopes):
         took = (time.monotonic() - began) / max(1, done)
-        left = f", {took * (len(scopes) - done):.0f} s left at most" if done else ""
-        on_stage(f"comparing verdicts: event {done + 1} of at most {len(scopes)}{left}")
+        left = f", {took * (len(scopes) - done):.0f} s left" if done else ""
+        on_stage(f"comparing verdicts: event {done + 1} of {len(scopes)}{left}")
         blamed[0].append(blame(export, scope))
         blamed[1].append(blame(original, scope))
-        reached = replace(
-            parity, same_blame=same_blame(*blamed), relative_error=relative_error(*blamed)
+    if not tells_apart(scopes, blamed[1]):
+        logger.warning(
+            "the model does not tell planted passages from others, so that no verdicts are compared"
         )
-        telling = tells_apart(scopes[: done + 1], blamed[1])
-        if done + 1 >= _FEWEST and telling and gate.is_clear(reached):
-            break
-    if telling:
-        return reached
-    logger.warning(
-        "the model does not tell planted passages from others, so that no verdicts are compared"
-    )
-    return parity
+        return parity
+    return replace(parity, same_blame=same_blame(*blamed), relative_error=relative_error(*blamed))
 
 
 def require_same_logits(exported: OnnxGenerator, original: Any, gate: Gate) -> None:

@@ -22,6 +22,7 @@ pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
 
 from ragguard.export import export_proxy, torch_graphs  # noqa: E402
 from ragguard.export.parity import BlameScope, demo_scopes  # noqa: E402
+from ragguard.export.verify import measure  # noqa: E402
 from ragguard.proxy.onnx import OnnxProxy  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -226,16 +227,21 @@ class TestTheGateOfVerdicts:
         self, export_again, monkeypatch
     ):
         monkeypatch.setattr("ragguard.export.verify.tells_apart", lambda *_: True)
-        shares = iter([1.0, 0.5])
-        monkeypatch.setattr("ragguard.export.verify.same_blame", lambda *_: next(shares))
+        monkeypatch.setattr("ragguard.export.verify.same_blame", lambda *_: 0.5)
         told = []
         with pytest.raises(ProxyError, match=r"same_blame 0.5000 < 1.0\); export with precision"):
             export_again(precision="fp16-weights", scopes=demo_scopes()[:2], on_stage=told.append)
-        # Two events are too few to end it early.
         assert [text.partition(" of ")[0] for text in told[-2:]] == [
             "comparing verdicts: event 1",
             "comparing verdicts: event 2",
         ]
+
+    @pytest.mark.slow
+    def test_in_float32_four_events_tell(self, exported, original):
+        told = []
+        how = {"scopes": demo_scopes()[:5], "gate": GATES["fp32"], "on_stage": told.append}
+        measure(OnnxProxy(exported, threads=1), original, **how)
+        assert told[-1].startswith("comparing verdicts: event 4 of 4, ")
 
 
 @pytest.mark.slow

@@ -40,21 +40,3 @@ class TestParity:
         gate = Gate(1.0, 1.0, 0.5, 1.0, 0.1)
         assert gate.failures(Parity(0.0, 0.0, 1.0, None, None)) == []
         assert gate.failures(Parity(2.0, 0.0, 1.0, None, None)) == ["max_token_error 2 > 1"]
-
-    @pytest.mark.parametrize(
-        ("blame", "error", "clear"),
-        [
-            (1.0, 0.0, True),
-            (1.0, 0.009, True),
-            (1.0, 0.05, False),
-            (1.0, 0.9, False),
-            (1.0, 1.1, True),
-            (0.75, 0.05, True),
-            (1.0, float("nan"), False),
-        ],
-    )
-    def test_the_answer_is_clear_far_from_the_limit_or_where_others_are_blamed(
-        self, blame, error, clear
-    ):
-        gate = Gate(1.0, 1.0, 0.5, 1.0, 0.1)
-        assert gate.is_clear(Parity(0.0, 0.0, 1.0, blame, error)) is clear

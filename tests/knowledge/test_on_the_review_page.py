@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra review")
-pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
-pytest.importorskip("jinja2", reason="needs the extra review")
-
-from starlette.testclient import TestClient
-
 from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.content import content_key
-from ragguard.review.access import Access
-from ragguard.review.app import review_app
-from ragguard.review.knowledge import Knowledge
-from ragguard.review.request import Settings
 from tests.knowledge.test_round_trip import KINDS, PASSAGES
-from tests.review.test_app import TOKEN, press, read
+from tests.review.browser import browser, press, read
 
 BAD = PASSAGES[3]
 
@@ -32,9 +22,7 @@ def test_a_confirmed_passage_is_taken_out_and_put_back_by_forms(kind, request):
     base = kind(PASSAGES, request).removable
     store, key = MemoryStore(), content_key(BAD.text)
     store.add_quarantine([QuarantineEntry(key, BAD.id, BAD.text, "found", status="confirmed")])
-    settings = Settings(knowledge=Knowledge(base))
-    client = TestClient(review_app(store, Access(TOKEN), settings=settings), follow_redirects=False)
-    client.post("/login", data={"name": "ann", "token": TOKEN})
+    client = browser(store, base)
     address, others = f"/entry?key={key}", [one.id for one in PASSAGES if one is not BAD]
 
     assert "This would be removed." in words(client, address)

@@ -17,7 +17,7 @@ from ragguard.embedding import HashedEmbedder
 from ragguard.knowledge import PgVectorTable, QdrantCollection
 from ragguard.passage import Passage
 from ragguard.repair import Enhancer, as_removable, remove_quarantined, restore
-from tests.frameworks import chroma_client
+from tests.frameworks import chroma_client, llama_index_embedding
 
 QUERY = "the Halden bridge in winter"
 HASHED = HashedEmbedder(64)
@@ -143,30 +143,15 @@ def langchain_pgvector(passages, request):
     return Base(as_retrieve(store), as_removable(store), vector)
 
 
-def llama_embedding():
-    pytest.importorskip("llama_index.core")
-    from llama_index.core.embeddings import BaseEmbedding
-
-    class Embedding(BaseEmbedding):
-        def _get_text_embedding(self, text):
-            return EMBEDDER.embed_documents([text])[0]
-
-        def _get_query_embedding(self, query):
-            return EMBEDDER.embed_query(query)
-
-        async def _aget_query_embedding(self, query):
-            return EMBEDDER.embed_query(query)
-
-    return Embedding()
-
-
 def llama_index_over(passages, store=None):
     core = pytest.importorskip("llama_index.core")
     from llama_index.core.schema import TextNode
 
     context = core.StorageContext.from_defaults(vector_store=store) if store else None
     nodes = [TextNode(text=p.text, id_=p.id, metadata=dict(p.metadata)) for p in passages]
-    return core.VectorStoreIndex(nodes, storage_context=context, embed_model=llama_embedding())
+    return core.VectorStoreIndex(
+        nodes, storage_context=context, embed_model=llama_index_embedding(EMBEDDER)
+    )
 
 
 def llama_index(passages, request):

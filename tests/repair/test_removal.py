@@ -27,10 +27,11 @@ EMBEDDER = HashedEmbedder()
 
 
 class Plain:
-    """A knowledge base of our own that keeps the protocol."""
+    """A knowledge base of our own that keeps the protocol, and cannot be looked up."""
 
-    def __init__(self):
-        self.passages = {name: Passage(text, id=name) for name, text in TEXTS.items()}
+    def __init__(self, passages=None):
+        held = [Passage(text, id=name) for name, text in TEXTS.items()]
+        self.passages = {one.id: one for one in passages or held}
 
     def remove(self, ids):
         return [self.passages.pop(name) for name in ids if name in self.passages]

@@ -12,20 +12,9 @@ from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.repair import remove_quarantined
 
+from .test_removal import Plain
+
 PAGE = Passage("The ferry leaves at nine.", id="doc-1", metadata={"source": "timetable"})
-
-
-class Plain:
-    """A knowledge base that cannot be looked up."""
-
-    def __init__(self, passages):
-        self.held = {one.id: one for one in passages}
-
-    def remove(self, ids):
-        return [self.held.pop(name) for name in ids if name in self.held]
-
-    def add(self, passages):
-        self.held |= {one.id: one for one in passages}
 
 
 @pytest.fixture(params=[KnowledgeBase, Plain])

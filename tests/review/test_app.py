@@ -6,16 +6,9 @@ import asyncio
 import json
 import re
 from dataclasses import replace
-
-import pytest
-
-pytest.importorskip("starlette", reason="needs the extra review")
-pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
-pytest.importorskip("jinja2", reason="needs the extra review")
-
-from html.parser import HTMLParser
 from urllib.parse import quote, urlencode
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
@@ -31,9 +24,9 @@ from ragguard.errors import InvalidInputError, StoreError
 from ragguard.review.access import Access, TrustedProxy
 from ragguard.review.app import COOKIE, review_app
 
+from .browser import TOKEN, press, read
 from .conftest import FACTS, LIE, QUERY, REPORTER, SCRIPT, SOURCE, poison
 
-TOKEN = "a token of some length"
 PAGES = (
     "/",
     "/events",
@@ -49,37 +42,6 @@ TAGS = frozenset(
     form g h1 h2 head header html input label legend link main mark meta nav option p q section
     select span strong summary svg table tbody td th thead title tr circle line rect text""".split()
 )
-
-
-class Reader(HTMLParser):
-    """Collects tags, attributes, the fields of forms and the text of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-        self.forms: list[dict] = []
-        self.words = ""
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-        given = dict(attrs)
-        if tag == "form":
-            self.forms.append({"action": given.get("action", ""), "fields": [], "do": []})
-        elif tag == "input" and given.get("name"):
-            self.forms[-1]["fields"].append((given["name"], given.get("value", "")))
-        elif tag == "button" and given.get("name") == "do":
-            self.forms[-1]["do"].append(given["value"])
-
-    def handle_data(self, data):
-        self.words += data
-
-
-def read(response) -> Reader:
-    reader = Reader()
-    reader.feed(response.text)
-    return reader
 
 
 @pytest.fixture
@@ -116,19 +78,6 @@ def addresses(store) -> list[str]:
         "/?done=confirm&count=2",
         "/?done=<script>&count=<script>",
     ]
-
-
-def press(client, address, do, why="seen with my own eyes", **fields):
-    """Press a button of the first form that has it, with all of its fields as they are."""
-    page = read(client.get(address))
-    form = next(form for form in page.forms if do in form["do"])
-    sent = [pair for pair in form["fields"] if pair[0] not in {"why", *fields}]
-    sent += [("why", why), ("do", do)]
-    for name, value in fields.items():
-        sent += [(name, one) for one in ([value] if isinstance(value, str) else value)]
-    body = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in sent)
-    kind = {"content-type": "application/x-www-form-urlencoded"}
-    return client.post(form["action"], content=body, headers=kind)
 
 
 def statuses(store):

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-
-import pytest
-
-pytest.importorskip("starlette", reason="needs the extra review")
-pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
-pytest.importorskip("jinja2", reason="needs the extra review")
-
 from urllib.parse import quote
 
+import pytest
 from starlette.testclient import TestClient
 
 from ragguard import Passage
@@ -28,8 +22,9 @@ from ragguard.review.app import review_app
 from ragguard.review.knowledge import Knowledge
 from ragguard.review.request import Settings
 
+from .browser import TOKEN, browser, press, read
 from .conftest import LIE, QUERY, SCRIPT, SOURCE, knowledge, poison
-from .test_app import TAGS, TOKEN, press, read
+from .test_app import TAGS
 
 HOSTILE_ID = poison()[0].id
 
@@ -37,15 +32,6 @@ HOSTILE_ID = poison()[0].id
 @pytest.fixture
 def base():
     return KnowledgeBase(knowledge())
-
-
-def browser(store, base, *, name="ann", tenant="", only=None):
-    """A browser of somebody who is logged in, on a page with this knowledge base."""
-    settings = Settings(knowledge=None if base is None else Knowledge(base, tenant))
-    app = review_app(store, Access(TOKEN), settings=settings, tenant=only)
-    client = TestClient(app, follow_redirects=False)
-    assert client.post("/login", data={"name": name, "token": TOKEN}).status_code == 303
-    return client
 
 
 @pytest.fixture

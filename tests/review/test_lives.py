@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.importorskip("starlette", reason="needs the extra review")
-pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
-pytest.importorskip("jinja2", reason="needs the extra review")
-
 from urllib.parse import quote
 
-from starlette.testclient import TestClient
+import pytest
 
 from ragguard import Guard, Passage
 from ragguard.audit import open_store
 from ragguard.audit.trail import Keys
 from ragguard.audit.trail_check import check
 from ragguard.knowledge.memory import KnowledgeBase
-from ragguard.review.access import Access
-from ragguard.review.app import review_app
 from tests.processes import eventually
 
+from .browser import browser, press, read
 from .conftest import FACTS, LIE, QUERY
-from .test_app import TOKEN, press, read
 
 ANOTHER = "Which storms were great?"
 LIES = [
@@ -48,10 +40,7 @@ def store(path):
 
 @pytest.fixture
 def client(store):
-    app = review_app(store, Access(TOKEN), hosts=("testserver",))
-    with TestClient(app, follow_redirects=False) as client:
-        client.post("/login", data={"name": "ann", "token": TOKEN})
-        yield client
+    return browser(store)
 
 
 def drops(path, query, *passages):

@@ -6,17 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra review")
-pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
-pytest.importorskip("jinja2", reason="needs the extra review")
-
 from ragguard import Guard, Passage
 from ragguard.attribution import Attribution
 from ragguard.audit import Event
 from ragguard.content import content_key
 
+from .browser import press, read
 from .conftest import HOSTILE
-from .test_app import access, client, press, read, visitor  # noqa: F401
+from .test_app import access, client, visitor  # noqa: F401
 
 QUERY = "how many cars does the ferry carry"
 HONEST = Passage("The ferry carries 52 cars when no lorries are booked.", id="timetable")

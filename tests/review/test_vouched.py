@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra review")
-pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
-pytest.importorskip("jinja2", reason="needs the extra review")
-
-from starlette.testclient import TestClient
-
 from ragguard import Guard, Passage
 from ragguard.content import content_key
-from ragguard.review.access import Access
-from ragguard.review.app import review_app
 
-from .test_app import TOKEN, press, read
+from .browser import browser, press, read
 
 LIE = Passage("The ferry leaves at nine.", id="d1", metadata={"source": "handbook"})
 KEY = content_key(LIE.text)
@@ -37,9 +29,7 @@ def event(guard):
 
 @pytest.fixture
 def client(guard):
-    made = TestClient(review_app(guard.store, Access(TOKEN)), follow_redirects=False)
-    assert made.post("/login", data={"name": "ann", "token": TOKEN}).status_code == 303
-    return made
+    return browser(guard.store)
 
 
 def stale(client, monkeypatch, address, do, meanwhile, **fields):

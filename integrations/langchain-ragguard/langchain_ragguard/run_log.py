@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from langchain_core.messages import AIMessage, BaseMessage
 from ragguard import Passage
+from ragguard.attribution.model_calls import read_answer
 from ragguard.lru import FairLRU
 from ragguard.recent_passages import passages_bytes
 
@@ -89,16 +90,14 @@ def answer_in(returned: Any) -> str | None:
     "result", "response", "generation", "text"), and messages, of which the last one by the model
     with any text counts: what agents return under "messages".
     """
-    if isinstance(returned, str):
-        return returned or None
-    if isinstance(returned, BaseMessage):
-        return _text_of(returned) or None
+    if isinstance(returned, (str, BaseMessage)):
+        return read_answer(returned)[0] or None
     if isinstance(returned, Mapping):
         found = (answer_in(returned[key]) for key in _KEYS if key in returned)
         return next((text for text in found if text is not None), None)
     if isinstance(returned, (list, tuple)):
-        texts = (_text_of(item) for item in reversed(returned) if isinstance(item, AIMessage))
-        return next((text for text in texts if text), None)
+        texts = (answer_in(item) for item in reversed(returned) if isinstance(item, AIMessage))
+        return next(filter(None, texts), None)
     return None
 
 
@@ -107,15 +106,3 @@ def kind_of(returned: Any) -> str:
     if isinstance(returned, Mapping):
         return f"a dict with {', '.join(map(repr, returned)) or 'no keys':.500}"
     return f"an object of type {type(returned).__name__}"
-
-
-def _text_of(message: BaseMessage) -> str:
-    """Return a message's text; of content in blocks, that of its text blocks."""
-    if isinstance(message.content, str):
-        return message.content
-    blocks = [{"text": block} if isinstance(block, str) else block for block in message.content]
-    return "".join(
-        block["text"]
-        for block in blocks
-        if block.get("type", "text") == "text" and isinstance(block.get("text"), str)
-    )

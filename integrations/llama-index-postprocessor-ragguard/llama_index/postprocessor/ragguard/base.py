@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -134,7 +133,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
                 "the index's embedding model as embed_model= if it is not the one it was built with"
             )
 
-        guard_options.setdefault("retrieve", partial(_search, index))
+        guard_options.setdefault("retrieve", index)
         # Settings last, and only then: they make a model that may not even be installed.
         model = getattr(index, "_embed_model", None) if embed_model is None else embed_model
         guard = Guard(embedder=Settings.embed_model if model is None else model, **guard_options)
@@ -207,10 +206,6 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
             if passage is None or passage in kept:
                 survivors.append(marked_copy(node) if passage in marked else node)
         return survivors[: self.top_n]
-
-
-def _search(index: VectorStoreIndex, query: str, limit: int) -> list[Passage]:
-    return as_passages(index.as_retriever(similarity_top_k=limit).retrieve(query))
 
 
 def _asked(
