@@ -93,15 +93,15 @@ def main() -> None:
         plain = unguarded.invoke(QUESTION, {"callbacks": [feedback], "run_id": run_id})
         print(f"Without the guard: {plain}")
 
-        guarded = answering(retriever).invoke(QUESTION)
-        print(f"With the guard:    {guarded}")
-
-        # A thumbs down on the first answer: the whole store is searched for what is behind it.
+        # A thumbs down on it: the whole store is searched for what is behind it.
         event_id = feedback.report(run_id, reporter="a visitor")
         attribution = guard.attribution(event_id, timeout=60)
         print(f"After a complaint: {attribution.cause}, {attribution.reason}")
         for entry in guard.store.quarantine():  # or proposed, for a person to look at
             print(f"  {entry.status}:     {entry.text}")
+
+        guarded = answering(retriever).invoke(QUESTION)
+        print(f"With the guard:    {guarded}")
 
     if "1874" not in guarded:
         raise SystemExit("the guard let the poison through")

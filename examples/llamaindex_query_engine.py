@@ -84,18 +84,18 @@ def main() -> None:
         plain = index.as_query_engine(llm=llm, similarity_top_k=3).query(QUESTION)
         print(f"Without the guard: {plain}")
 
-        engine = index.as_query_engine(
-            llm=llm, similarity_top_k=8, node_postprocessors=[postprocessor]
-        )
-        guarded = engine.query(QUESTION)
-        print(f"With the guard:    {guarded}")
-
-        # A thumbs down on the first answer: the whole index is searched for what is behind it.
+        # A thumbs down on it: the whole index is searched for what is behind it.
         event_id = postprocessor.report(QUESTION, plain, reporter="a visitor")
         attribution = guard.attribution(event_id, timeout=60)
         print(f"After a complaint: {attribution.cause}, {attribution.reason}")
         for entry in guard.store.quarantine():  # or proposed, for a person to look at
             print(f"  {entry.status}:     {entry.text}")
+
+        engine = index.as_query_engine(
+            llm=llm, similarity_top_k=8, node_postprocessors=[postprocessor]
+        )
+        guarded = engine.query(QUESTION)
+        print(f"With the guard:    {guarded}")
 
     if "1874" not in str(guarded):
         raise SystemExit("the guard let the poison through")

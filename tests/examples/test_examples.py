@@ -34,10 +34,13 @@ def run(program: Path, folder: Path) -> str:
     return done.stdout
 
 
+CLOSED = ("guard: It was built in 1790", "complaint: poisoning", "guard:    It was built in 1874")
 SHOWN = {
     "feedback_to_quarantine": ("answer: Leander Pike", "answer now: Joss Marwood"),
     "fastapi_service": ("answer: Leander Pike", "answer now: Joss Marwood"),
     "plain_python": ("dropped  web-7", "kept     doc-1"),
+    "langchain_chain": CLOSED,
+    "llamaindex_query_engine": CLOSED,
 }
 
 
@@ -50,7 +53,7 @@ def test_example(program, tmp_path):
     assert list(tmp_path.iterdir()) == [], "an example leaves files behind"
 
 
-def test_the_core_examples_are_there():
+def test_the_examples_are_there():
     assert SHOWN.keys() <= {program.stem for program in PROGRAMS}
 
 

@@ -281,3 +281,11 @@ async def test_what_is_no_node_is_refused(postprocessor: RAGGuardPostprocessor, 
         postprocessor.postprocess_nodes(found, query_str=QUERY)
     with pytest.raises(InvalidInputError, match=r"must be .*NodeWithScore objects"):
         await postprocessor.apostprocess_nodes(found, query_str=QUERY)
+
+
+def test_it_has_a_json_schema_as_other_postprocessors_have() -> None:
+    described = RAGGuardPostprocessor.model_json_schema()
+
+    assert {"top_n", "tenant"} < described["properties"].keys()
+    assert "guard" not in described["properties"]  # no more than `to_dict` has it
+    assert "guard" not in RAGGuardPostprocessor(guard=Guard()).to_dict()

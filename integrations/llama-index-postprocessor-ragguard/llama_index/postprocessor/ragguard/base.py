@@ -21,6 +21,7 @@ from llama_index.core.schema import (
     NodeWithScore,
     QueryBundle,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from ragguard import Guard, Passage, Verdict
 from ragguard.arguments import require_tenant
@@ -76,7 +77,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
             make a postprocessor each on one guard: it costs nothing.
     """
 
-    guard: Guard = Field(exclude=True)
+    guard: SkipJsonSchema[Guard] = Field(exclude=True)
     top_n: int | None = Field(default=None, ge=1)
     tenant: str | None = None
 
