@@ -47,10 +47,16 @@ class LRU(Generic[K, V]):
     def __contains__(self, key: K) -> bool:
         return key in self._entries
 
-    def held(self) -> list[K]:
-        """Return the keys that are held now."""
+    def held(self) -> dict[K, V]:
+        """Return what is held now, the least recently used first."""
         with self._lock:
-            return list(self._entries)
+            return {key: value for key, (value, _) in self._entries.items()}
+
+    def remove(self, key: K) -> None:
+        """Let go of a key, if it is held."""
+        with self._lock:
+            if (old := self._entries.pop(key, None)) is not None:
+                self._count(key, -old[1])
 
     def put(self, key: K, value: V, size: int) -> None:
         """Keep a value of about `size` bytes, key included, as `put_all` does."""

@@ -10,13 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import islice, takewhile
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
 from ragguard.audit.allow_list import Allowance, Effect, as_allowed
 from ragguard.audit.holdings import Changing, Holdings, Load
-from ragguard.audit.memory_answers import MemoryAnswers, take_from_fullest
 from ragguard.audit.quarantine import (
     HELD,
     QuarantineChanges,
@@ -26,10 +25,11 @@ from ragguard.audit.quarantine import (
     as_utc,
     utc_now,
 )
-from ragguard.audit.records import KEPT_ALIKE, Answer
+from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 from ragguard.errors import InvalidInputError
+from ragguard.lru import FairLRU
 
 MAX_TENANTS = 1_000
 """How many named tenants may have a quarantine or an allow-list in memory."""
@@ -112,10 +112,10 @@ class MemoryRecords(Holdings):
         self.place = f"memory:{uuid.uuid4().hex}"
         self._lock = threading.RLock()  # of all that the store has
         self._holdings = {"": _Holding()}  # by tenant; that of the default one is always there
-        self._verdicts: dict[str, dict[str, VerdictRecord]] = {}  # by tenant and id
-        self._chars: Counter[str] = Counter()  # of a tenant's verdicts
+        # Whichever tenant has most pays for lack of room.
+        self._verdicts: FairLRU[str, VerdictRecord] = FairLRU(_MAX_CHARS)  # by tenant and id
         self._answer_key = secrets.token_bytes(32)
-        self._answers = MemoryAnswers()
+        self._answers: FairLRU[str, tuple[Answer, ...]] = FairLRU(_MAX_ANSWERS)  # of a digest
         self._trail: list[TrailRow] = []
 
     @property
@@ -197,31 +197,28 @@ class MemoryRecords(Holdings):
         new = [replace(one, recorded_at=as_utc(one.recorded_at)) for one in records]
         with self._lock:
             for one in new:
-                mine = self._verdicts.setdefault(one.tenant, {})
-                if mine.setdefault(one.id, one) is one:
-                    self._chars[one.tenant] += _chars(one)
-            for mine in [*self._verdicts.values()]:
-                self._forget([one for one in mine.values() if one.recorded_at < oldest])
-                self._forget([*islice(mine.values(), max(0, len(mine) - keep))])
-            # Whichever tenant has most pays for lack of room.
-            over = self._chars.total() - _MAX_CHARS
-            take_from_fullest(self._chars, over, self._forget_oldest)
+                if (one.tenant, one.id) not in self._verdicts:
+                    self._verdicts.put((one.tenant, one.id), one, _chars(one))
+            newer = Counter[str]()
+            for key, one in reversed(self._verdicts.held().items()):
+                newer[one.tenant] += 1
+                if newer[one.tenant] > keep or one.recorded_at < oldest:
+                    self._verdicts.remove(key)
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
     ) -> list[VerdictRecord]:
-        with self._lock:
-            found = [
-                one
-                for one in self._verdicts.get(self.tenant, {}).values()
-                if (before is None or one.recorded_at < as_utc(before))
-                and (passage_id is None or passage_id in [each.passage_id for each in one.passages])
-            ]
+        found = [
+            one
+            for one in self._verdicts.held().values()
+            if one.tenant == self.tenant
+            and (before is None or one.recorded_at < as_utc(before))
+            and (passage_id is None or passage_id in [each.passage_id for each in one.passages])
+        ]
         return newest(found, "recorded_at")[: max(limit, 0)]
 
     def verdict(self, verdict_id: str) -> VerdictRecord:
-        with self._lock:
-            found = self._verdicts.get(self.tenant, {}).get(verdict_id)
+        found = self._verdicts.get((self.tenant, verdict_id))
         if found is None:
             raise no_verdict(verdict_id)
         return found
@@ -230,14 +227,15 @@ class MemoryRecords(Holdings):
         return self._answer_key
 
     def add_answer(self, answer: Answer) -> None:
+        key = self.tenant, answer.digest
         with self._lock:
-            self._answers.add(self.tenant, answer, _MAX_ANSWERS)
+            alike = (answer, *(self._answers.get(key) or ()))[:KEPT_ALIKE]
+            self._answers.put(key, alike, len(alike))
 
     def answers(self, digest: str, *, since: datetime) -> list[Answer]:
-        with self._lock:
-            mine = self._answers.newest_first(self.tenant)
-            found = (one for one in mine if one.digest == digest and one.given_at >= since)
-            return [*islice(found, KEPT_ALIKE)]
+        since = max(since, utc_now() - 2 * ANSWER_DAY)
+        alike = self._answers.get((self.tenant, digest)) or ()
+        return [one for one in alike if one.given_at >= since]
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._lock:
@@ -256,18 +254,6 @@ class MemoryRecords(Holdings):
             head = self._append([change])
         tell_head(head)
         return True
-
-    def _forget(self, verdicts: Iterable[VerdictRecord]) -> None:
-        for one in verdicts:
-            del self._verdicts[one.tenant][one.id]
-            self._chars[one.tenant] -= _chars(one)
-            if not self._verdicts[one.tenant]:
-                del self._verdicts[one.tenant], self._chars[one.tenant]
-
-    def _forget_oldest(self, tenant: str) -> int:
-        oldest = next(iter(self._verdicts[tenant].values()))
-        self._forget([oldest])
-        return _chars(oldest)
 
     def _seen(self) -> list[TrailRow]:
         return [row for row in self._trail if self.tenant in ("", row.tenant)]

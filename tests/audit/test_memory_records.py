@@ -5,19 +5,9 @@ import time
 import pytest
 
 from ragguard.audit.memory import MemoryStore
-from ragguard.audit.memory_answers import take_from_fullest
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import Answer
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
-
-
-def test_whoever_holds_most_pays_until_enough_is_gone():
-    held = {"acme": [5, 1], "bolt": [3, 2, 4], "cone": [2]}
-    sizes = {tenant: sum(mine) for tenant, mine in held.items()}
-    take_from_fullest(sizes, 8, lambda tenant: held[tenant].pop(0))
-    assert held == {"acme": [1], "bolt": [2, 4], "cone": [2]}
-    take_from_fullest(sizes, 0, lambda tenant: held[tenant].pop(0))
-    assert held == {"acme": [1], "bolt": [2, 4], "cone": [2]}
 
 
 def test_of_those_who_hold_as_much_the_first_one_pays(monkeypatch):
