@@ -11,19 +11,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, case, func, select, update
-from sqlalchemy.orm import Session, lazyload
+from sqlalchemy.orm import Session, undefer
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.database import Database, epoch_now, insert_into
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
-from ragguard.audit.models import AttributionRow, EventRow, PassageRow
+from ragguard.audit.models import EventRow
 from ragguard.audit.records import OPEN, Event, EventStatus, TenantViews, no_event
 
 _AT_ONCE = 500  # events that one transaction puts back
 _LANES_LENGTH = 17 * MAX_REPORTERS - 1  # a space between each two
 _IS_OPEN = EventRow.claimable_at.isnot(None)
 _FIRST: Any = select(EventRow.turn, EventRow.seq).order_by(EventRow.turn, EventRow.seq).limit(1)
+_WHOLE = undefer(EventRow.seen)
 _LAST = select(func.max(EventRow.turn)).where(_IS_OPEN)
 
 
@@ -53,7 +54,7 @@ class SqlEvents(TenantViews):
                 _count(session, event, turn)
 
     def event(self, event_id: str) -> Event:
-        named = select(EventRow).where(*self._of_id(event_id))
+        named = select(EventRow).where(*self._of_id(event_id)).options(_WHOLE)
         found: list[Event] = self._database.records(named)
         if not found:
             raise no_event(event_id)
@@ -66,8 +67,8 @@ class SqlEvents(TenantViews):
         newest = mine.order_by(EventRow.created_at.desc(), EventRow.seq.desc())
         if status is not None:
             newest = newest.where(EventRow.status == status)
-        if not passages:
-            newest = newest.options(lazyload(EventRow.passages))
+        if passages:
+            newest = newest.options(_WHOLE)
         return self._database.records(newest.limit(max(limit, 0)))
 
     def claim_event(
@@ -89,7 +90,7 @@ class SqlEvents(TenantViews):
                     claimable_at=epoch_now(session) + lease_s,
                 )
                 if seq is not None:
-                    return session.get_one(EventRow, seq).to_record()
+                    return session.get_one(EventRow, seq, options=[_WHOLE]).to_record()
         return None
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
@@ -102,13 +103,10 @@ class SqlEvents(TenantViews):
         self, event_id: str, attribution: Attribution, *, attempt: int | None = None
     ) -> bool:
         body = to_json(attribution.brief().to_dict())
-        done = {"status": "done", "error": None, "claimable_at": None}
+        done = {"status": "done", "error": None, "claimable_at": None, "attribution_json": body}
         with self._database.write() as session:
             seq = _changed(session, EventRow.id == event_id, *_held(attempt), **done)
-            if seq is None:
-                return _left_alone(session, event_id)
-            session.merge(AttributionRow(event_seq=seq, body_json=body))
-            return True
+            return seq is not None or _left_alone(session, event_id)
 
     def fail_event(
         self,
@@ -139,9 +137,9 @@ class SqlEvents(TenantViews):
 
     def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:
         lane = lane_of(reporter, self.tenant)
-        named = select(EventRow).where(*self._of_id(event_id)).options(lazyload(EventRow.passages))
+        named = select(EventRow).where(*self._of_id(event_id)).with_for_update()
         with self._database.write() as session:
-            row = session.scalar(named.with_for_update())
+            row = session.scalar(named)
             if row is None:
                 raise no_event(event_id)
             lanes = row.lanes.split()
@@ -158,9 +156,9 @@ class SqlEvents(TenantViews):
             return len(lanes)
 
     def attribution(self, event_id: str) -> Attribution | None:
-        found = select(AttributionRow.body_json).join(EventRow).where(*self._of_id(event_id))
-        bodies = self._database.rows(found)
-        return Attribution.from_dict(from_json(bodies[0].body_json)) if bodies else None
+        found = select(EventRow.attribution_json).where(*self._of_id(event_id))
+        stored = next((row.attribution_json for row in self._database.rows(found)), None)
+        return None if stored is None else Attribution.from_dict(from_json(stored))
 
     def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
         settled = ("failed",) if ids is None else ("done", "failed")
@@ -225,21 +223,10 @@ def _claimable(
 
 def _insert(session: Session, fresh: Mapping[str, tuple[Event, int]]) -> list[tuple[Event, int]]:
     """Insert the events and return those that are there already."""
-    added = (
-        insert_into(session, EventRow)
-        .on_conflict_do_nothing(index_elements=[EventRow.id])
-        .returning(EventRow.id, EventRow.seq)
-    )
+    added = insert_into(session, EventRow).on_conflict_do_nothing(index_elements=[EventRow.id])
     rows = [EventRow.values(*fresh[event_id]) for event_id in sorted(fresh)]
-    seqs = {row.id: row.seq for row in session.execute(added, rows)}
-    passages = [
-        PassageRow.values(seq, *item)
-        for event_id, seq in seqs.items()
-        for item in enumerate(fresh[event_id][0].passages)
-    ]
-    if passages:
-        session.execute(insert_into(session, PassageRow), passages)
-    return [one for event_id, one in fresh.items() if event_id not in seqs]
+    new = set(session.scalars(added.returning(EventRow.id), rows))
+    return [one for event_id, one in fresh.items() if event_id not in new]
 
 
 def _count(session: Session, event: Event, turn: int) -> None:
