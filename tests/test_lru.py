@@ -77,6 +77,16 @@ def test_what_weighs_nothing_is_nobody_s_burden():
     assert list(cache.held()) == [("x", "a"), ("z", "a")]
 
 
+def test_what_is_removed_leaves_its_room():
+    cache = FairLRU(640)
+    cache.put(("x", "a"), 1, 600)
+    cache.remove(("x", "a"))
+    cache.remove(("x", "b"))
+    assert not cache.holds_of("x")
+    cache.put(("y", "a"), 2, 600)
+    assert cache.held() == {("y", "a"): 2}
+
+
 def test_what_owners_hold_is_counted_anew_when_all_is_forgotten():
     cache = FairLRU(640)
     cache.put(("x", "a"), 1, 600)
