@@ -47,16 +47,10 @@ class LRU(Generic[K, V]):
     def __contains__(self, key: K) -> bool:
         return key in self._entries
 
-    def held(self) -> dict[K, V]:
-        """Return what is held now, the least recently used first."""
+    def held(self) -> list[K]:
+        """Return the keys that are held now."""
         with self._lock:
-            return {key: value for key, (value, _) in self._entries.items()}
-
-    def remove(self, key: K) -> None:
-        """Let go of a key, if it is held."""
-        with self._lock:
-            if (old := self._entries.pop(key, None)) is not None:
-                self._count(key, -old[1])
+            return list(self._entries)
 
     def put(self, key: K, value: V, size: int) -> None:
         """Keep a value of about `size` bytes, key included, as `put_all` does."""
@@ -148,7 +142,7 @@ class FairLRU(LRU[tuple[str, K], V]):
             super()._let_go()
             return
         low = self._max_bytes * (15 if len(self._entries) > _FEW else 16) // 16
-        share = _fair_share(sorted(self._held.values()), low)
+        share = fair_share(sorted(self._held.values()), low)
         for key in list(self._entries):
             if self._bytes <= low:
                 break
@@ -167,10 +161,10 @@ class FairLRU(LRU[tuple[str, K], V]):
             self._count(key, size)
 
 
-def _fair_share(held: Sequence[int], most: float) -> float:
+def fair_share(held: Sequence[int], most: float) -> float:
     """Return what each may hold at most if all together are to hold so much.
 
-    >>> _fair_share([1, 2, 30, 40], 23)
+    >>> fair_share([1, 2, 30, 40], 23)
     10.0
     """
     for number, one in enumerate(held):

@@ -67,8 +67,7 @@ class MemoryStore(MemoryRecords):
     def tenants(self) -> list[str]:
         with self._lock:
             found = {kept.event.tenant for kept in self._events.values()}
-            found.update(tenant for tenant, _ in self._verdicts.held())
-            return sorted(found.union(self._holdings) - {""})
+            return sorted(found.union(self._verdicts, self._holdings) - {""})
 
     def add_event(self, event: Event) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import takewhile
+from itertools import islice, takewhile
 from operator import attrgetter
 from typing import Any
 
@@ -29,7 +29,7 @@ from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 from ragguard.errors import InvalidInputError
-from ragguard.lru import FairLRU
+from ragguard.lru import FairLRU, fair_share
 
 MAX_TENANTS = 1_000
 """How many named tenants may have a quarantine or an allow-list in memory."""
@@ -112,8 +112,8 @@ class MemoryRecords(Holdings):
         self.place = f"memory:{uuid.uuid4().hex}"
         self._lock = threading.RLock()  # of all that the store has
         self._holdings = {"": _Holding()}  # by tenant; that of the default one is always there
-        # Whichever tenant has most pays for lack of room.
-        self._verdicts: FairLRU[str, VerdictRecord] = FairLRU(_MAX_CHARS)  # by tenant and id
+        self._verdicts: dict[str, dict[str, VerdictRecord]] = {}  # by tenant and id
+        self._chars: Counter[str] = Counter()  # of a tenant's verdicts
         self._answer_key = secrets.token_bytes(32)
         self._answers: FairLRU[str, tuple[Answer, ...]] = FairLRU(_MAX_ANSWERS)  # of a digest
         self._trail: list[TrailRow] = []
@@ -197,28 +197,33 @@ class MemoryRecords(Holdings):
         new = [replace(one, recorded_at=as_utc(one.recorded_at)) for one in records]
         with self._lock:
             for one in new:
-                if (one.tenant, one.id) not in self._verdicts:
-                    self._verdicts.put((one.tenant, one.id), one, _chars(one))
-            newer = Counter[str]()
-            for key, one in reversed(self._verdicts.held().items()):
-                newer[one.tenant] += 1
-                if newer[one.tenant] > keep or one.recorded_at < oldest:
-                    self._verdicts.remove(key)
+                mine = self._verdicts.setdefault(one.tenant, {})
+                if mine.setdefault(one.id, one) is one:
+                    self._chars[one.tenant] += _chars(one)
+            for mine in [*self._verdicts.values()]:
+                self._forget([one for one in mine.values() if one.recorded_at < oldest])
+                self._forget([*islice(mine.values(), max(0, len(mine) - keep))])
+            # Whichever tenants have most pay for lack of room.
+            share = fair_share(sorted(self._chars.values()), _MAX_CHARS)
+            for tenant in [name for name, chars in self._chars.items() if chars > share]:
+                while self._chars[tenant] > share:
+                    self._forget([*islice(self._verdicts[tenant].values(), 1)])
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
     ) -> list[VerdictRecord]:
-        found = [
-            one
-            for one in self._verdicts.held().values()
-            if one.tenant == self.tenant
-            and (before is None or one.recorded_at < as_utc(before))
-            and (passage_id is None or passage_id in [each.passage_id for each in one.passages])
-        ]
+        with self._lock:
+            found = [
+                one
+                for one in self._verdicts.get(self.tenant, {}).values()
+                if (before is None or one.recorded_at < as_utc(before))
+                and (passage_id is None or passage_id in [each.passage_id for each in one.passages])
+            ]
         return newest(found, "recorded_at")[: max(limit, 0)]
 
     def verdict(self, verdict_id: str) -> VerdictRecord:
-        found = self._verdicts.get((self.tenant, verdict_id))
+        with self._lock:
+            found = self._verdicts.get(self.tenant, {}).get(verdict_id)
         if found is None:
             raise no_verdict(verdict_id)
         return found
@@ -254,6 +259,13 @@ class MemoryRecords(Holdings):
             head = self._append([change])
         tell_head(head)
         return True
+
+    def _forget(self, verdicts: Iterable[VerdictRecord]) -> None:
+        for one in verdicts:
+            del self._verdicts[one.tenant][one.id]
+            self._chars[one.tenant] -= _chars(one)
+            if not self._verdicts[one.tenant]:
+                del self._verdicts[one.tenant], self._chars[one.tenant]
 
     def _seen(self) -> list[TrailRow]:
         return [row for row in self._trail if self.tenant in ("", row.tenant)]

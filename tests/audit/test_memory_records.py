@@ -45,6 +45,16 @@ def add_verdicts(store, numbers, tenant):
     store.add_verdicts(records, keep=10_000, days=90)
 
 
+def test_whoever_holds_more_verdicts_than_a_fair_share_pays_for_lack_of_room(monkeypatch):
+    monkeypatch.setattr("ragguard.audit.memory_records._MAX_CHARS", 20_000)
+    store = MemoryStore()
+    for number, tenant in [(2, "cone"), (20, "acme"), (20, "bolt")]:
+        add_verdicts(store, range(number), tenant)
+    kept = [[one.id for one in store.of_tenant(name).verdicts()] for name in ("acme", "bolt")]
+    assert kept == [[f"{number:016x}" for number in range(19, 14, -1)]] * 2
+    assert len(store.of_tenant("cone").verdicts()) == 2
+
+
 def add_answers(store, numbers, tenant):
     for number in numbers:
         store.of_tenant(tenant.format(number)).add_answer(Answer("a" * 32))
