@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b
+from statistics import multimode
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ from ragguard.inline.ragdefender.baseline import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.inline.screening import to_judge
 from ragguard.passage import as_passages
-from ragguard.score_records import Recording, measure_of, most_frequent, question_hash
+from ragguard.score_records import Recording, measure_of, question_hash
 from ragguard.trust import Trust
 
 
@@ -197,7 +198,7 @@ def calibrated_on(
             given += 1
     if not learned:
         raise CalibrationError("no query of the traffic has passages; give clean traffic")
-    size = most_frequent(len(suspicion) for *_, suspicion in learned.values())
+    size = max(multimode(len(suspicion) for *_, suspicion in learned.values()))
     alike = [one for one in learned.values() if len(one[2]) == size]
     return Calibration.learned(
         alike,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from ragguard.arguments import (
     require_bool,
@@ -25,6 +25,7 @@ from ragguard.async_bridge import StoreThreads
 from ragguard.audit import QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
+from ragguard.audit.records import Access
 from ragguard.audit.trail import note_quietly
 from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.audit.verdict_log import VerdictLog
@@ -41,9 +42,6 @@ from ragguard.inline.decision import Strategy
 from ragguard.recent_passages import RecentPassages
 from ragguard.trust import as_trust
 from ragguard.verdict import Mode
-
-if TYPE_CHECKING:
-    from ragguard.audit.engines import Access
 
 # For the threads. To give back what is being attributed may take 1 more, and to close a SQLite
 # store 2.

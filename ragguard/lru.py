@@ -142,7 +142,7 @@ class FairLRU(LRU[tuple[str, K], V]):
             super()._let_go()
             return
         low = self._max_bytes * (15 if len(self._entries) > _FEW else 16) // 16
-        share = _fair_share(sorted(self._held.values()), low)
+        share = fair_share(sorted(self._held.values()), low)
         for key in list(self._entries):
             if self._bytes <= low:
                 break
@@ -161,10 +161,10 @@ class FairLRU(LRU[tuple[str, K], V]):
             self._count(key, size)
 
 
-def _fair_share(held: Sequence[int], most: float) -> float:
+def fair_share(held: Sequence[int], most: float) -> float:
     """Return what each may hold at most if all together are to hold so much.
 
-    >>> _fair_share([1, 2, 30, 40], 23)
+    >>> fair_share([1, 2, 30, 40], 23)
     10.0
     """
     for number, one in enumerate(held):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from statistics import multimode
 from typing import Self
 
 import numpy as np
@@ -44,12 +44,6 @@ def question_hash(query: str) -> str:
     return blake2b(words, digest_size=8).hexdigest()
 
 
-def most_frequent(sizes: Iterable[int]) -> int:
-    """Return the most frequent of some sizes, of several the largest."""
-    counts = Counter(sizes)
-    return max(counts, key=lambda size: (counts[size], size))
-
-
 @dataclass(frozen=True)
 class Recording:
     """The queries of a record that a calibration is made of, and how many were left out."""
@@ -83,7 +77,7 @@ class Recording:
         once = list(last.values())[:newest][::-1]
         over_fetched = 2 * sum(record.with_reference for record in once) > len(once)
         kind = [record for record in once if record.with_reference == over_fetched]
-        size = most_frequent(len(record.suspicions) for record in kind)
+        size = max(multimode(len(record.suspicions) for record in kind))
         alike = [record for record in kind if len(record.suspicions) == size]
         left_out = len(found) - len(last), len(once) - len(kind), len(kind) - len(alike)
         return cls(tuple(alike), *left_out)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.quarantine import QuarantineChanges, QuarantineEntry, QuarantineStatus
-from ragguard.audit.records import AuditStore, Event, EventStatus, ScoredQuery
+from ragguard.audit.records import Access, AuditStore, Event, EventStatus, ScoredQuery
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from ragguard.audit.engines import Access
 
 __all__ = [
     "AuditStore",

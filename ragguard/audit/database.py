@@ -15,7 +15,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
-from ragguard.audit.engines import Access, engine, file_identity, sqlite_file, store_url
+from ragguard.audit.engines import engine, file_identity, sqlite_file, store_url
+from ragguard.audit.records import Access
 from ragguard.audit.schema import create_tables, require_head, schema_version, upgrade
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.fork import follow_forks
@@ -52,13 +53,10 @@ class Database:
         statement_s: float = _STATEMENT_S,
         any_schema: bool = False,
     ) -> None:
-        """Connect; raises as `SqlStore`.
+        """Connect; `SqlStore` says what `url` and `access` are, and what is raised.
 
-        Args:
-            url: As `SqlStore` takes it.
-            access: As `SqlStore` takes it.
-            statement_s: Seconds that PostgreSQL may take for a statement.
-            any_schema: Take tables of another release as well, to `upgrade` them.
+        A statement may take PostgreSQL `statement_s` seconds. With `any_schema` tables of another
+        release are taken as well, to `upgrade` them.
         """
         where = store_url(url)
         shown = {key: value for key, value in where.query.items() if key in ("host", "port")}

@@ -12,19 +12,17 @@ import time
 from collections.abc import Callable, Generator
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 
+from ragguard.audit.records import Access
 from ragguard.errors import InvalidInputError, MissingExtraError
 from ragguard.files import make_private
 from ragguard.text import encodable
 
 _BUSY_S = 10.0
-
-Access = Literal["make", "keep", "look"]
-"""What `SqlStore` may do with file and tables; "make" alone sets a file's journal mode."""
 
 # libpq's names. A server that is gone is noticed after 25 s at most where the network says so.
 _CONNECT: dict[str, int] = {

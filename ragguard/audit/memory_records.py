@@ -16,7 +16,6 @@ from typing import Any
 
 from ragguard.audit.allow_list import Allowance, Effect, as_allowed
 from ragguard.audit.holdings import Changing, Holdings, Load
-from ragguard.audit.memory_answers import MemoryAnswers, take_from_fullest
 from ragguard.audit.quarantine import (
     HELD,
     QuarantineChanges,
@@ -26,10 +25,11 @@ from ragguard.audit.quarantine import (
     as_utc,
     utc_now,
 )
-from ragguard.audit.records import KEPT_ALIKE, Answer
+from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 from ragguard.errors import InvalidInputError
+from ragguard.lru import FairLRU, fair_share
 
 MAX_TENANTS = 1_000
 """How many named tenants may have a quarantine or an allow-list in memory."""
@@ -115,7 +115,7 @@ class MemoryRecords(Holdings):
         self._verdicts: dict[str, dict[str, VerdictRecord]] = {}  # by tenant and id
         self._chars: Counter[str] = Counter()  # of a tenant's verdicts
         self._answer_key = secrets.token_bytes(32)
-        self._answers = MemoryAnswers()
+        self._answers: FairLRU[str, tuple[Answer, ...]] = FairLRU(_MAX_ANSWERS)  # of a digest
         self._trail: list[TrailRow] = []
 
     @property
@@ -203,9 +203,11 @@ class MemoryRecords(Holdings):
             for mine in [*self._verdicts.values()]:
                 self._forget([one for one in mine.values() if one.recorded_at < oldest])
                 self._forget([*islice(mine.values(), max(0, len(mine) - keep))])
-            # Whichever tenant has most pays for lack of room.
-            over = self._chars.total() - _MAX_CHARS
-            take_from_fullest(self._chars, over, self._forget_oldest)
+            # Whichever tenants have most pay for lack of room.
+            share = fair_share(sorted(self._chars.values()), _MAX_CHARS)
+            for tenant in [name for name, chars in self._chars.items() if chars > share]:
+                while self._chars[tenant] > share:
+                    self._forget([*islice(self._verdicts[tenant].values(), 1)])
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
@@ -230,14 +232,15 @@ class MemoryRecords(Holdings):
         return self._answer_key
 
     def add_answer(self, answer: Answer) -> None:
+        key = self.tenant, answer.digest
         with self._lock:
-            self._answers.add(self.tenant, answer, _MAX_ANSWERS)
+            alike = (answer, *(self._answers.get(key) or ()))[:KEPT_ALIKE]
+            self._answers.put(key, alike, len(alike))
 
     def answers(self, digest: str, *, since: datetime) -> list[Answer]:
-        with self._lock:
-            mine = self._answers.newest_first(self.tenant)
-            found = (one for one in mine if one.digest == digest and one.given_at >= since)
-            return [*islice(found, KEPT_ALIKE)]
+        since = max(since, utc_now() - 2 * ANSWER_DAY)
+        alike = self._answers.get((self.tenant, digest)) or ()
+        return [one for one in alike if one.given_at >= since]
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._lock:
@@ -263,11 +266,6 @@ class MemoryRecords(Holdings):
             self._chars[one.tenant] -= _chars(one)
             if not self._verdicts[one.tenant]:
                 del self._verdicts[one.tenant], self._chars[one.tenant]
-
-    def _forget_oldest(self, tenant: str) -> int:
-        oldest = next(iter(self._verdicts[tenant].values()))
-        self._forget([oldest])
-        return _chars(oldest)
 
     def _seen(self) -> list[TrailRow]:
         return [row for row in self._trail if self.tenant in ("", row.tenant)]

@@ -6,13 +6,15 @@ column says `Text`: no caller can choose that one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
-from sqlalchemy import BigInteger, DateTime, Double, ForeignKey, Index, Integer, Text, false, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy import BigInteger, DateTime, Double, Index, Integer, Text, false, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
 from ragguard.audit.encoding import escape, from_json, to_json, unescape
@@ -47,7 +49,8 @@ class Json(AnyText):
         self.read, self.write = read, write
 
     def process_bind_param(self, value: Any, dialect: object) -> str | None:  # noqa: ARG002
-        return escape(to_json(self.write(value)))
+        # Not ASCII: two surrogates would be read back as one character.
+        return escape(json.dumps(self.write(value), ensure_ascii=False))
 
     def process_result_value(self, value: Any, dialect: object) -> Any:  # noqa: ARG002
         return self.read(from_json(unescape(value)))
@@ -110,6 +113,23 @@ def _of_open(name: str, *columns: str) -> Index:
     return Index(name, *columns, sqlite_where=is_open, postgresql_where=is_open)
 
 
+def _written(passages: Iterable[Passage]) -> list[tuple[str, str, float | None, str]]:
+    """Return passages as JSON takes them; no embeddings are kept, and a NaN score becomes None."""
+    kept = []
+    for one in passages:
+        score = None if one.score is None or math.isnan(one.score) else one.score
+        # What is no text fails here, and not once it is read.
+        kept.append((str.__str__(one.id), str.__str__(one.text), score, to_json(one.metadata)))
+    return kept
+
+
+def _read(found: Iterable[tuple[str, str, float | None, str]]) -> tuple[Passage, ...]:
+    return tuple(
+        Passage(text, id=name, score=score, metadata=from_json(metadata))
+        for name, text, score, metadata in found
+    )
+
+
 class EventRow(OfRecord[Event], Base):
     """A flagged response."""
 
@@ -139,9 +159,9 @@ class EventRow(OfRecord[Event], Base):
     bare: Mapped[bool] = mapped_column(server_default=false())
     tenant: Mapped[str] = mapped_column(server_default="")
 
-    passages: Mapped[list[PassageRow]] = relationship(
-        order_by="PassageRow.position", lazy="selectin"
-    )
+    # Last, and read where somebody asks for them: these may be long.
+    seen: Mapped[tuple[Passage, ...]] = mapped_column(Json(_read, _written), deferred=True)
+    attribution_json: Mapped[str | None] = mapped_column(deferred=True)  # `Attribution.to_dict`
 
     __table_args__ = (
         _of_open("ragguard_events_by_turn", "turn", "seq"),
@@ -161,51 +181,13 @@ class EventRow(OfRecord[Event], Base):
             "lane": event.lane,
             "turn": turn,
             "bare": not event.passages,
+            "seen": event.passages,
         }
 
     def to_record(self) -> Event:
         """Return the event; without its passages where a query leaves them out."""
-        seen = tuple(one.to_passage() for one in self.__dict__.get("passages", ()))
+        seen = self.__dict__.get("seen", ())
         return Event(**self.shared(self), passages=seen, reporters=len(self.lanes.split()))
-
-
-class PassageRow(Base):
-    """A passage that the generator saw."""
-
-    __tablename__ = "ragguard_event_passages"
-
-    event_seq: Mapped[int] = mapped_column(ForeignKey(EventRow.seq), primary_key=True)
-    position: Mapped[int] = mapped_column(primary_key=True)
-    passage_id: Mapped[str]
-    text: Mapped[str]
-    score: Mapped[float | None]
-    metadata_json: Mapped[str]
-
-    @staticmethod
-    def values(event_seq: int, position: int, passage: Passage) -> dict[str, object]:
-        """Return the row's columns; the embedding is not kept, and a NaN score becomes None."""
-        score = passage.score
-        return {
-            "event_seq": event_seq,
-            "position": position,
-            "passage_id": passage.id,
-            "text": passage.text,
-            "score": None if score is None or score != score else score,
-            "metadata_json": to_json(passage.metadata),
-        }
-
-    def to_passage(self) -> Passage:
-        metadata = from_json(self.metadata_json)
-        return Passage(self.text, id=self.passage_id, score=self.score, metadata=metadata)
-
-
-class AttributionRow(Base):
-    """The attribution of a finished event, as the JSON of `Attribution.to_dict`."""
-
-    __tablename__ = "ragguard_attributions"
-
-    event_seq: Mapped[int] = mapped_column(ForeignKey(EventRow.seq), primary_key=True)
-    body_json: Mapped[str]
 
 
 class CounterRow(Base):

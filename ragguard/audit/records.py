@@ -21,6 +21,9 @@ from ragguard.passage import Passage
 from ragguard.recent_passages import passages_bytes
 
 EventStatus = Literal["pending", "running", "done", "failed"]
+Access = Literal["make", "keep", "look"]
+"""What `SqlStore` may do with file and tables; "make" alone sets a file's journal mode."""
+
 OPEN: tuple[EventStatus, ...] = ("pending", "running")
 """The statuses of events that still wait for their attribution."""
 
@@ -198,10 +201,7 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
     def events(
         self, *, status: EventStatus | None = None, limit: int = 100, passages: bool = True
     ) -> list[Event]:
-        """Return the newest events first; with `passages` False without theirs.
-
-        Passages of a thousand events may take 200 MB.
-        """
+        """Return the newest events first, with `passages` False without theirs (200 kB each)."""
 
     def claim_event(
         self, *, lease_s: float, passageless: Collection[str] | None = None

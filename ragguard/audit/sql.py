@@ -17,7 +17,6 @@ from ragguard.arguments import require_tenant
 from ragguard.audit.allow_list import Allowance, as_allowed
 from ragguard.audit.database import Database, insert_into
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
-from ragguard.audit.engines import Access
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.holdings import HOUR, Changing, Holdings, Load
 from ragguard.audit.models import VERSION, EventRow, MetaRow
@@ -30,6 +29,7 @@ from ragguard.audit.quarantine import (
     Reporters,
     utc_now,
 )
+from ragguard.audit.records import Access
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_records import SqlRecords, append
 from ragguard.audit.trail import Keys

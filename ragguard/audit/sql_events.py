@@ -8,22 +8,24 @@ again. One that is reported again is counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, case, func, select, update
-from sqlalchemy.orm import Session, lazyload
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import Session, undefer
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.database import Database, epoch_now, insert_into
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
-from ragguard.audit.models import AttributionRow, EventRow, PassageRow
+from ragguard.audit.models import EventRow
 from ragguard.audit.records import OPEN, Event, EventStatus, TenantViews, no_event
+from ragguard.errors import EventNotFoundError
 
 _AT_ONCE = 500  # events that one transaction puts back
-_LANES_LENGTH = 17 * MAX_REPORTERS - 1  # a space between each two
 _IS_OPEN = EventRow.claimable_at.isnot(None)
 _FIRST: Any = select(EventRow.turn, EventRow.seq).order_by(EventRow.turn, EventRow.seq).limit(1)
+_WHOLE = undefer(EventRow.seen)
 _LAST = select(func.max(EventRow.turn)).where(_IS_OPEN)
 
 
@@ -50,10 +52,17 @@ class SqlEvents(TenantViews):
             # deadlock.
             known = _insert(session, fresh)
             for event, turn in sorted([*known, *again], key=lambda item: item[0].id):
-                _count(session, event, turn)
+                row = _locked(session, event.id)
+                lanes = row.lanes.split()
+                if event.lane not in lanes and len(lanes) < MAX_REPORTERS:
+                    row.lanes += f" {event.lane}"
+                row.reports += event.reports
+                if turn < row.turn:
+                    # Not to wait behind a flood that happens to hold the same claim.
+                    row.lane, row.turn = event.lane, turn
 
     def event(self, event_id: str) -> Event:
-        named = select(EventRow).where(*self._of_id(event_id))
+        named = select(EventRow).where(*self._of_id(event_id)).options(_WHOLE)
         found: list[Event] = self._database.records(named)
         if not found:
             raise no_event(event_id)
@@ -66,8 +75,8 @@ class SqlEvents(TenantViews):
         newest = mine.order_by(EventRow.created_at.desc(), EventRow.seq.desc())
         if status is not None:
             newest = newest.where(EventRow.status == status)
-        if not passages:
-            newest = newest.options(lazyload(EventRow.passages))
+        if passages:
+            newest = newest.options(_WHOLE)
         return self._database.records(newest.limit(max(limit, 0)))
 
     def claim_event(
@@ -78,36 +87,34 @@ class SqlEvents(TenantViews):
             if not _claimable(session, passageless, self.tenant):
                 return None
         with self._database.write() as session:
-            for next_one in _claimable(session, passageless, self.tenant):
+            for first in _claimable(session, passageless, self.tenant):
+                next_one = first.with_only_columns(EventRow).options(_WHOLE)
                 # SQLite renders no FOR UPDATE: there the whole transaction holds the write lock.
-                first = next_one.with_only_columns(EventRow.seq).with_for_update(skip_locked=True)
-                seq = _changed(
-                    session,
-                    EventRow.seq == first.scalar_subquery(),
-                    status="running",
-                    attempts=EventRow.attempts + 1,
-                    claimable_at=epoch_now(session) + lease_s,
-                )
-                if seq is not None:
-                    return session.get_one(EventRow, seq).to_record()
+                row = session.scalar(next_one.with_for_update(skip_locked=True))
+                if row is not None:
+                    row.status, row.attempts = "running", row.attempts + 1
+                    row.claimable_at = epoch_now(session) + lease_s
+                    return row.to_record()
         return None
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
-        running = (EventRow.id == event_id, EventRow.status == "running", *_held(attempt))
-        with self._database.write() as session:
-            until = epoch_now(session) + lease_s
-            return _changed(session, *running, claimable_at=until) is not None
+        with self._database.write() as session, suppress(EventNotFoundError):
+            row = _locked(session, event_id)
+            if row.status == "running" and _holds(row, attempt):
+                row.claimable_at = epoch_now(session) + lease_s
+                return True
+        return False
 
     def finish_event(
         self, event_id: str, attribution: Attribution, *, attempt: int | None = None
     ) -> bool:
         body = to_json(attribution.brief().to_dict())
-        done = {"status": "done", "error": None, "claimable_at": None}
         with self._database.write() as session:
-            seq = _changed(session, EventRow.id == event_id, *_held(attempt), **done)
-            if seq is None:
-                return _left_alone(session, event_id)
-            session.merge(AttributionRow(event_seq=seq, body_json=body))
+            row = _locked(session, event_id)
+            if not _holds(row, attempt):
+                return False
+            row.status, row.error, row.claimable_at = "done", None, None
+            row.attribution_json = body
             return True
 
     def fail_event(
@@ -121,29 +128,21 @@ class SqlEvents(TenantViews):
         wait_s: float = 0.0,
     ) -> bool:
         with self._database.write() as session:
+            row = _locked(session, event_id)
+            if row.status not in OPEN or not _holds(row, attempt):
+                return False
+            row.turn = max(row.turn, _served(session) or 0)  # before it waits itself
             again_at = epoch_now(session) + wait_s if wait_s else 0.0
-            served = _served(session) or 0
-            seq = _changed(
-                session,
-                EventRow.id == event_id,
-                EventRow.status.in_(OPEN),
-                *_held(attempt),
-                status="failed" if final else "pending",
-                error=error,
-                claimable_at=None if final else again_at,
-                failures=EventRow.failures + int(counts),
-                attempts_before=EventRow.attempts_before + int(not counts),
-                turn=case((EventRow.turn < served, served), else_=EventRow.turn),
-            )
-            return seq is not None or _left_alone(session, event_id)
+            row.status, row.claimable_at = ("failed", None) if final else ("pending", again_at)
+            row.error = error
+            row.failures += counts
+            row.attempts_before += not counts
+            return True
 
     def withdraw_reporter(self, event_id: str, reporter: str, error: str) -> int | None:
         lane = lane_of(reporter, self.tenant)
-        named = select(EventRow).where(*self._of_id(event_id)).options(lazyload(EventRow.passages))
         with self._database.write() as session:
-            row = session.scalar(named.with_for_update())
-            if row is None:
-                raise no_event(event_id)
+            row = _locked(session, event_id, self.tenant)
             lanes = row.lanes.split()
             if row.status not in OPEN or lane not in lanes:
                 return None
@@ -158,9 +157,9 @@ class SqlEvents(TenantViews):
             return len(lanes)
 
     def attribution(self, event_id: str) -> Attribution | None:
-        found = select(AttributionRow.body_json).join(EventRow).where(*self._of_id(event_id))
-        bodies = self._database.rows(found)
-        return Attribution.from_dict(from_json(bodies[0].body_json)) if bodies else None
+        found = select(EventRow.attribution_json).where(*self._of_id(event_id))
+        stored = next((row.attribution_json for row in self._database.rows(found)), None)
+        return None if stored is None else Attribution.from_dict(from_json(stored))
 
     def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
         settled = ("failed",) if ids is None else ("done", "failed")
@@ -176,12 +175,24 @@ class SqlEvents(TenantViews):
         done: list[str] = []
         for first in range(0, len(wanted), _AT_ONCE):
             with self._database.write() as session:
-                some = wanted[first : first + _AT_ONCE]
-                done += _put_back(session, some, _may_begin(session, settled))
+                done += _put_back(session, wanted[first : first + _AT_ONCE], settled)
         return done
 
     def _of_id(self, event_id: str) -> tuple[ColumnElement[bool], ...]:
         return (EventRow.id == event_id, EventRow.tenant == self.tenant)
+
+
+def _locked(session: Session, event_id: str, tenant: str | None = None) -> EventRow:
+    """Return an event, of whichever tenant if none is said, that nobody else changes meanwhile."""
+    named = select(EventRow).where(EventRow.id == event_id).with_for_update()
+    row = session.scalar(named)
+    if row is None or tenant not in (None, row.tenant):
+        raise no_event(event_id)
+    return row
+
+
+def _holds(row: EventRow, attempt: int | None) -> bool:
+    return attempt is None or (row.status, row.attempts) == ("running", attempt)
 
 
 def _turns(session: Session) -> Callable[[str], int]:
@@ -225,76 +236,24 @@ def _claimable(
 
 def _insert(session: Session, fresh: Mapping[str, tuple[Event, int]]) -> list[tuple[Event, int]]:
     """Insert the events and return those that are there already."""
-    added = (
-        insert_into(session, EventRow)
-        .on_conflict_do_nothing(index_elements=[EventRow.id])
-        .returning(EventRow.id, EventRow.seq)
-    )
+    added = insert_into(session, EventRow).on_conflict_do_nothing(index_elements=[EventRow.id])
     rows = [EventRow.values(*fresh[event_id]) for event_id in sorted(fresh)]
-    seqs = {row.id: row.seq for row in session.execute(added, rows)}
-    passages = [
-        PassageRow.values(seq, *item)
-        for event_id, seq in seqs.items()
-        for item in enumerate(fresh[event_id][0].passages)
-    ]
-    if passages:
-        session.execute(insert_into(session, PassageRow), passages)
-    return [one for event_id, one in fresh.items() if event_id not in seqs]
+    new = set(session.scalars(added.returning(EventRow.id), rows))
+    return [one for event_id, one in fresh.items() if event_id not in new]
 
 
-def _count(session: Session, event: Event, turn: int) -> None:
-    lane = event.lane
-    is_new = ~EventRow.lanes.contains(lane) & (func.length(EventRow.lanes) < _LANES_LENGTH)
-    is_sooner = EventRow.turn > turn
-    _changed(
-        session,
-        EventRow.id == event.id,
-        reports=EventRow.reports + event.reports,
-        lanes=case((is_new, EventRow.lanes + f" {lane}"), else_=EventRow.lanes),
-        # Not to wait behind a flood that happens to hold the same claim.
-        lane=case((is_sooner, lane), else_=EventRow.lane),
-        turn=case((is_sooner, turn), else_=EventRow.turn),
-    )
-
-
-def _may_begin(session: Session, settled: Sequence[str]) -> ColumnElement[bool]:
-    """The condition that an event has one of these statuses, or waits after a failed attempt."""
+def _put_back(session: Session, ids: Sequence[str], settled: Sequence[str]) -> list[str]:
+    """Put events back to "pending" that have one of these statuses, or wait after a failure."""
     waits = (EventRow.status == "pending") & (EventRow.claimable_at > epoch_now(session))
-    return EventRow.status.in_(settled) | waits
-
-
-def _put_back(session: Session, ids: Sequence[str], which: ColumnElement[bool]) -> list[str]:
-    """Put those of the events back to "pending" for which this holds; return their ids."""
-    who = select(EventRow.id, EventRow.reporter, EventRow.tenant)
-    rows = session.execute(who.where(EventRow.id.in_(ids), which))
-    lanes = {row.id: lane_of(row.reporter, row.tenant) for row in rows}
-    next_in = _turns(session)
-    turns = {event_id: next_in(lanes[event_id]) for event_id in ids if event_id in lanes}
-    done = set()
+    some = select(EventRow).where(EventRow.id.in_(ids), EventRow.status.in_(settled) | waits)
     # In the order of ids, as `add_events` does: two writers in different order would deadlock.
-    for event_id in sorted(turns):
-        anew: dict[str, Any] = {"status": "pending", "error": None, "failures": 0}
-        anew |= {"claimable_at": 0.0, "lane": lanes[event_id], "turn": turns[event_id]}
-        anew["attempts_before"] = EventRow.attempts
-        if _changed(session, EventRow.id == event_id, which, **anew) is not None:
-            done.add(event_id)
-    return [event_id for event_id in ids if event_id in done]
-
-
-def _changed(session: Session, *where: ColumnElement[bool], **values: Any) -> int | None:
-    """Change one event, and return its number; None where the conditions do not hold."""
-    change = update(EventRow).where(*where).values(**values).returning(EventRow.seq)
-    return session.scalar(change.execution_options(synchronize_session=False))
-
-
-def _held(attempt: int | None) -> tuple[ColumnElement[bool], ...]:
-    """Conditions that a worker's claim still stands; none where nobody says which attempt."""
-    if attempt is None:
-        return ()
-    return (EventRow.status == "running", EventRow.attempts == attempt)
-
-
-def _left_alone(session: Session, event_id: str) -> bool:
-    if session.scalar(select(EventRow.seq).where(EventRow.id == event_id)) is None:
-        raise no_event(event_id)
-    return False
+    locked = some.order_by(EventRow.id).with_for_update()
+    rows = {row.id: row for row in session.scalars(locked)}
+    next_in, done = _turns(session), [event_id for event_id in ids if event_id in rows]
+    for event_id in done:
+        row = rows[event_id]
+        lane = lane_of(row.reporter, row.tenant)
+        row.lane, row.turn = lane, next_in(lane)
+        row.status, row.error, row.claimable_at = "pending", None, 0.0
+        row.failures, row.attempts_before = 0, row.attempts
+    return done

@@ -82,7 +82,7 @@ _deciding(
 @quarantine.command("add")
 def add(
     store: str = options.STORE,
-    why: str = option("The reason, for whoever looks at it later.", default=...),
+    why: str = options.REASON,
     targets: list[str] | None = typer.Argument(
         None, metavar="TARGET", help="A passage of the event: its id, or content key."
     ),
@@ -153,7 +153,7 @@ def _write_entries(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None
 def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
     def vouch(
         store: str = options.STORE,
-        why: str = option("The reason, for whoever looks at it later.", default=...),
+        why: str = options.REASON,
         targets: list[str] | None = _TARGETS,
         source: bool = _SOURCE,
         passages: Path | None = _PASSAGES,

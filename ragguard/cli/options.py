@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -13,11 +13,9 @@ from typer.core import TyperGroup
 from ragguard import audit
 from ragguard.arguments import require_share, require_tenant
 from ragguard.audit import AuditStore
+from ragguard.audit.records import Access
 from ragguard.audit.trail import this_process
 from ragguard.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from ragguard.audit.engines import Access
 
 
 def option(help: str, *names: str, default: Any = None, **settings: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -51,26 +50,23 @@ def complain(message: str) -> None:
 def write_json(value: Any, file: IO[str] | None = None, *, indent: int | None = 2) -> None:
     """Write a JSON document to a file or stdout, and flush it; with None for `indent` in one line.
 
-    In ASCII: lone surrogates survive, and the reader's locale does not matter.
+    In ASCII: lone surrogates survive, and the reader's locale does not matter. What is infinite or
+    no number is null.
     """
-    typer.echo(json.dumps(_plain(value), indent=indent, allow_nan=False), file=file)
+    written = json.dumps(value, default=_plain)
+    plain = json.loads(written, parse_constant=lambda _: None)
+    typer.echo(json.dumps(plain, indent=indent), file=file)
 
 
 def _plain(value: Any) -> Any:
-    """Return plain JSON types; what is infinite or no number is null."""
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    """Return what JSON can hold in place of a value that it cannot."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's scalars and arrays
-        return _plain(value.tolist())
-    return str(value)
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def minute(moment: datetime) -> str:

@@ -7,9 +7,9 @@ import re
 import secrets
 import socket
 import sys
-from importlib import import_module
 from inspect import iscoroutine
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 import typer
@@ -121,10 +121,9 @@ def _opened_knowledge(given: str) -> Removable:
         file = JsonLinesFile(given)
         file.find([""])  # a bad line is better told now than when somebody decides
         return file
-    module, _, name = given.partition(":")
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as Python itself does it
     try:
-        found = getattr(import_module(module), name)
+        found = resolve_name(given)
         source = found() if callable(found) else found
         if iscoroutine(source):
             source.close()  # nobody waits for it

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from html import escape
 from os import SEEK_END
@@ -17,12 +17,12 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 import typer
 
-from ragguard.audit import QuarantineWatch
 from ragguard.cli import options
 from ragguard.cli.options import flag, option, share
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_apart
 from ragguard.files import passage_from_json, raw_lines, read_lines
+from ragguard.inline.quarantined import Quarantined
 from ragguard.passage import Passage
 from ragguard.text import encodable, printable
 
@@ -70,9 +70,7 @@ def scan(
         known, kept, held = as_base(base), None, None
         if store is not None:
             kept = opened.enter_context(options.opened_store(store, access="make", tenant=tenant))
-            watch = opened.enter_context(closing(QuarantineWatch(kept)))
-            watch.refresh()
-            held = watch.held()
+            held = kept.quarantine_changes(-1).applied_to(Quarantined())
         name = "<stdin>" if source == "-" else source
         stream = _twice(opened.enter_context(opened_traffic(source)), name, opened)
         judge = Scan(held)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import IO, BinaryIO
 
 from ragguard.cli.output import complain
 from ragguard.errors import InvalidInputError
@@ -25,9 +25,7 @@ from ragguard.files import (
     read_lines,
     require_fields,
 )
-
-if TYPE_CHECKING:
-    from ragguard.passage import Passage
+from ragguard.passage import Passage
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ragguard.audit import MemoryStore
 from ragguard.audit.records import KEPT_ALIKE, Answer
 from ragguard.background.reports import answer_of
+from ragguard.lru import FairLRU
 from ragguard.passage import Passage
 
 KEY = bytes(range(32))
@@ -67,7 +68,7 @@ def test_two_days_later_an_answer_is_forgotten(store):
 
 
 def test_of_a_flood_the_newest_are_kept(store, monkeypatch):
-    monkeypatch.setattr("ragguard.audit.memory_records._MAX_ANSWERS", 6)
+    monkeypatch.setattr(store, "_answers", FairLRU(6), raising=False)
     monkeypatch.setattr("ragguard.audit.sql_records.KEPT_ANSWERS", 5)
     monkeypatch.setattr("ragguard.audit.sql_records._FORGET_EVERY", 2)
     acme = store.of_tenant("acme")
@@ -88,7 +89,7 @@ def test_in_memory_made_up_tenants_leave_nothing(monkeypatch):
         store.of_tenant(f"t{number}").answers("b" * 32, since=since(days=1)) for number in range(50)
     ]
     assert sum(map(len, held)) == 6
-    assert len(store._answers._given) == 6
+    assert len(store._answers._held) == 6
 
 
 def test_of_answers_that_are_alike_so_many_are_looked_at(store):

@@ -79,6 +79,8 @@ def upgrade() -> None:
         sa.Column("turn", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("bare", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("tenant", sa.Text(), server_default="", nullable=False),
+        sa.Column("seen", sa.Text(), nullable=False),
+        sa.Column("attribution_json", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("seq"),
         sa.UniqueConstraint("id"),
     )
@@ -208,32 +210,3 @@ def upgrade() -> None:
     with op.batch_alter_table("ragguard_verdicts", schema=None) as batch_op:
         batch_op.create_index("ragguard_verdicts_by_tenant", ["tenant", "seq"], unique=False)
         batch_op.create_index("ragguard_verdicts_by_time", ["recorded_at", "seq"], unique=False)
-
-    op.create_table(
-        "ragguard_attributions",
-        sa.Column(
-            "event_seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False
-        ),
-        sa.Column("body_json", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["event_seq"],
-            ["ragguard_events.seq"],
-        ),
-        sa.PrimaryKeyConstraint("event_seq"),
-    )
-    op.create_table(
-        "ragguard_event_passages",
-        sa.Column(
-            "event_seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False
-        ),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("passage_id", sa.Text(), nullable=False),
-        sa.Column("text", sa.Text(), nullable=False),
-        sa.Column("score", sa.Double(), nullable=True),
-        sa.Column("metadata_json", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["event_seq"],
-            ["ragguard_events.seq"],
-        ),
-        sa.PrimaryKeyConstraint("event_seq", "position"),
-    )

@@ -5,19 +5,9 @@ import time
 import pytest
 
 from ragguard.audit.memory import MemoryStore
-from ragguard.audit.memory_answers import take_from_fullest
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import Answer
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
-
-
-def test_whoever_holds_most_pays_until_enough_is_gone():
-    held = {"acme": [5, 1], "bolt": [3, 2, 4], "cone": [2]}
-    sizes = {tenant: sum(mine) for tenant, mine in held.items()}
-    take_from_fullest(sizes, 8, lambda tenant: held[tenant].pop(0))
-    assert held == {"acme": [1], "bolt": [2, 4], "cone": [2]}
-    take_from_fullest(sizes, 0, lambda tenant: held[tenant].pop(0))
-    assert held == {"acme": [1], "bolt": [2, 4], "cone": [2]}
 
 
 def test_of_those_who_hold_as_much_the_first_one_pays(monkeypatch):
@@ -53,6 +43,16 @@ def record(number, tenant):
 def add_verdicts(store, numbers, tenant):
     records = [record(number, tenant.format(number)) for number in numbers]
     store.add_verdicts(records, keep=10_000, days=90)
+
+
+def test_whoever_holds_more_verdicts_than_a_fair_share_pays_for_lack_of_room(monkeypatch):
+    monkeypatch.setattr("ragguard.audit.memory_records._MAX_CHARS", 20_000)
+    store = MemoryStore()
+    for number, tenant in [(2, "cone"), (20, "acme"), (20, "bolt")]:
+        add_verdicts(store, range(number), tenant)
+    kept = [[one.id for one in store.of_tenant(name).verdicts()] for name in ("acme", "bolt")]
+    assert kept == [[f"{number:016x}" for number in range(19, 14, -1)]] * 2
+    assert len(store.of_tenant("cone").verdicts()) == 2
 
 
 def add_answers(store, numbers, tenant):
