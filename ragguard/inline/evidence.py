@@ -18,7 +18,7 @@ from ragguard.inline.decision import Scored
 from ragguard.inline.features import signals_in_time
 from ragguard.inline.features.verbatim import is_whole, longest_run
 from ragguard.inline.normalize.frame import without_labels
-from ragguard.inline.page_form import ASKING, repeats_as_expected
+from ragguard.inline.page_form import AS_STORED, repeats_as_expected
 from ragguard.inline.scoring import nonconformity, repeating, suspicions
 from ragguard.inline.tokens import (
     ENDS,
@@ -143,8 +143,9 @@ def _evidence(
     if rows := repeating(signals):
         expected |= repeats_as_expected(query, passages, rows, k)
         if shown is not passages:
-            # What all begin with may lead to a question: "In this article we explain who ...".
-            expected |= repeats_as_expected(query, shown, rows, k, forms=ASKING)
+            # What all begin with may lead to a question: "In this article we explain who ...",
+            # and is a field of a record: "EN: ...", where "DE: ..." is the other.
+            expected |= repeats_as_expected(query, shown, rows, k, forms=AS_STORED)
         if whole is not None:
             # What a passage repeats far beyond a question of a query was pasted from it.
             least = len(query.sequence) + _PASTED

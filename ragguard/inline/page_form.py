@@ -10,17 +10,18 @@ by them (Nogueira et al. 2019, "Document expansion by query prediction"). Who ty
 page that repeats the query; a planted text repeats it among passages of another form. So where a
 form is usual, its repetition speaks less against a passage (`scoring.EXPECTED` nats).
 
-The forms are the parts of `page_parts`: what a page asks, its first lines, and `heading`, `field`,
-`title` and `run_in_heading` of a text and of what stands behind its first lines. Much prose begins
-as a title does, and asks within its sentences: a title is usual where 4/5 have it, and either is
-expected where it holds 3/4 of the query, a title where it holds little else. A run-in heading
-counts where the query names something; where a page begins with that and goes on with a capital, it
-is one. What repeats the query, in whatever spelling, is no company, or what is planted would make
-itself usual, and what several pages ask in the same words ("Was this helpful?") counts once. With
-one other passage or none nobody can tell, and what the query names is expected. A heading that has
-the words by which the query asks is a question: in one line with the text it is no heading, and in
-a line of its own only where another one, that asks something else, is in such a line, and where
-enough others are.
+The forms are the parts of `page_parts`: what a page asks, its first lines, its `fields`, and
+`heading`, `field`, `title` and `run_in_heading` of a text and of what stands behind its first
+lines. Where a query does not ask, a name may stand in any field of a row: loaders of tables write
+all of them. Much prose begins as a title does, and asks within its sentences: a title is usual
+where 4/5 have it, and either is expected where it holds 3/4 of the query, a title where it holds
+little else. A run-in heading counts where the query names something; where a page begins with that
+and goes on with a capital, it is one. What repeats the query, in whatever spelling, is no company,
+or what is planted would make itself usual, and what several pages ask in the same words ("Was this
+helpful?") counts once. With one other passage or none nobody can tell, and what the query names is
+expected. A heading that has the words by which the query asks is a question: in one line with the
+text it is no heading, and in a line of its own only where another one, that asks something else, is
+in such a line, and where enough others are.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
 interrogative before it, nor what it asks behind it, and two pages may not begin or end with all of
@@ -44,6 +45,7 @@ from ragguard.inline.page_parts import (
     begins_with,
     embedded_questions,
     field,
+    fields,
     heading,
     marked,
     questions,
@@ -73,6 +75,7 @@ class _Form(NamedTuple):
     most: bool = False  # only what holds 3/4 of the query
     alone: bool = False  # and 3/4 of which is the query
     named: bool = False  # only where the query names something
+    asked: bool = True  # where the query asks, too
 
 
 _OF_TEXTS: Mapping[str, _Form] = {
@@ -86,11 +89,15 @@ _FORMS: Mapping[str, _Form] = {
     "question": _Form(questions, heads=False),
     "embedded": _Form(embedded_questions, heads=False, most=True),
     "lines": _Form(first_lines),
+    "fields": _Form(fields, most=True, asked=False),
     **_OF_TEXTS,
     **{f"{form} within": one for form, one in _OF_TEXTS.items()},
 }
 ASKING = ("question", "embedded")
 """What a page asks; the same words count but once."""
+
+AS_STORED = (*ASKING, "fields")
+"""What is looked for with the labels as well with which most passages of a set begin."""
 
 
 def _shown(passage: TokenizedPassage) -> str:
@@ -136,6 +143,7 @@ def repeats_as_expected(
         if start := begins_with(query.sequence, passages[row].once(_shown)):
             found[row] = {**found[row], "run-in": start}
     asks = not query.names  # other pages hold a name as well
+    asking = query.asking or query.asks_otherwise
     weights: dict[str, float] = {}
     quoting: set[int] = set()
     for name in forms:
@@ -144,6 +152,8 @@ def repeats_as_expected(
         repeating = [row for row in rows if row in texts]
         few = asks and sum(row < size for row in texts) < LEAST
         if not repeating or few or (form.named and asks):  # as of most sets
+            continue
+        if asking and not form.asked:
             continue
         if not weights:
             weights = idf_weights(query, passages)
@@ -173,7 +183,6 @@ def repeats_as_expected(
             if enough and not form.most and _names(query, said[row]) and not _asked(query):
                 return np.ones(k, dtype=np.bool_)  # the others refer to it
             if _is_spared(query, form, said[row], enough=enough):
-                asking = query.asking or query.asks_otherwise
                 expected[row] |= not (
                     form.heads and asking and _quotes_beside(query, passages[row], said[row])
                 )
@@ -221,9 +230,9 @@ def _names(query: TokenizedQuery, part: _Part) -> bool:
 
 def _is_spared(query: TokenizedQuery, form: _Form, part: _Part, *, enough: bool) -> bool:
     """Return True if such a part may repeat the query so, where `enough` others have that form."""
-    if enough and not form.alone:
+    if not form.alone and (enough or form.most):
         some = part.held > 0.0 or (query.tells and not form.heads)
-        return part.repeats or (some and not form.most)
+        return enough and (part.repeats or (some and not form.most))
     nothing_else = len(part.words & query.distinct) >= _REPEATS * len(part.words)
     expected = enough or (form.heads and part.in_own_line and _names(query, part))
     return expected and part.repeats and nothing_else

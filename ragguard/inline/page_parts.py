@@ -1,4 +1,4 @@
-"""The parts of a page that may repeat a query: its headings, its first field, and what it asks.
+"""The parts of a page that may repeat a query: its headings, its fields, and what it asks.
 
 Each is found in a text without markup and list mark, and is "" where there is none. What they have
 to do with a query, and in which form pages have them, says `ragguard.inline.page_form`.
@@ -27,6 +27,11 @@ _MARKED = re.compile(  # a heading in marks of its own, behind which a text begi
 _WORD = re.compile(r"\w")
 _WORDS = re.compile(r"(\w+(?:[-'\u2019.&]\w+)*)([^\w\s]*[.!?:;](?=[\s\[]))?")
 _FIELD = re.compile(r"""[\W_]*[^\W_]\w*["']?: *["']?""")  # its name
+_FIELDS = re.compile(  # each in a line of its own, behind a name of three words at most
+    r"""^[^\w\n]*+[^\W\d_]\w*+(?:[ ]\w++){0,2}+["'*]{0,3}+:(?=[\s"'*])([^\n]*+)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_LEAST_FIELDS = 2  # of a record; prose has one by chance
 _FIELD_END = re.compile(r"""[.:!;|,"][,"']{0,3}\s|\n""")
 _BREAK = re.compile(  # where a sentence or line ends, in quotation marks or a link as well
     rf"""\n|\t|(?<=[ ])[-\u2013\u2014|](?=[ ])|,["']|[\u0964\u3002\uff01\uff1f]
@@ -145,6 +150,21 @@ def field(text: str) -> str:
     end = _FIELD_END.search(beginning, name.end()) if name else None
     said = beginning[name.end() : end.start()] if name and end else ""
     return said if len(said.split()) <= LINE_WORDS else ""
+
+
+def fields(text: str) -> str:
+    r"""Return what the fields of a record hold that have lines of their own, if it is short.
+
+    >>> fields("Keeper: Ann\nAbout: It was lit in 1874.\nName: Marrow Light")
+    'Ann\nIt was lit in 1874.\nMarrow Light'
+    >>> fields("Note: the tower was lit in 1874.\nIt is tall.")
+    ''
+    """
+    held = [said.strip() for said in _FIELDS.findall(both_ends(text, _ASKED_CHARS))]
+    held = [said for said in held if said]
+    if len(held) < _LEAST_FIELDS:
+        return ""
+    return "\n".join([said for said in held if len(said.split()) <= LINE_WORDS])
 
 
 def questions(text: str) -> str:

@@ -487,6 +487,7 @@ def parts_of_shown(shown):
         "heading": first or (begin if len(begin.split()) <= 8 else ""),
         "marked": marked_of(shown[:300]),
         "lines": "".join(lines),
+        "fields": fields_of(shown),
         "field": field_of(shown[:300]),
         "title": begin if titled else "",
         "run-in": run_in_of(shown[:300]),
@@ -652,6 +653,19 @@ def field_of(shown):
     return ""
 
 
+def fields_of(shown):
+    """What stands behind a name of three words and a colon, in the lines of a record, if short."""
+    held = []
+    for line in shown.split("\n"):
+        name, _, said = re.sub(r"^\W+", "", f"{line}\n").partition(":")
+        words, closing = name.rstrip("\"'*").split(" "), len(name) - len(name.rstrip("\"'*"))
+        named = all(re.fullmatch(r"\w+", word) for word in words) and words[0][0].isalpha()
+        parted = said[:1].isspace() or said[:1] in ("*", "'", '"')
+        if named and parted and len(words) <= 3 and closing <= 3 and said.strip():
+            held.append(said.strip())
+    return "\n".join([said for said in held if len(said.split()) <= 20]) if len(held) > 1 else ""
+
+
 def longest_run_of(asked, said):
     """How many words of the question stand in a text in one run, at most."""
     runs = [asked[at:end] for at in range(len(asked)) for end in range(at + 1, len(asked) + 1)]
@@ -672,14 +686,16 @@ def expected_of(query, texts, row):
         behind = behind and tokenize_query(query).names
         if behind and not re.search(r"\w[-'\u2019.&]?$", start) and tokens(start) == asked:
             found[row]["run-in"] = start if 0 < len(words) < 10 else found[row].get("run-in")
-    for form in ("question", "embedded", "lines", *OF_TEXTS, *within):
+    for form in ("question", "embedded", "lines", "fields", *OF_TEXTS, *within):
         said = [
             set(normalized(asked, part, *how)) if (part := one.get(form)) else None for one in found
         ]
         if "run-in" in form and not tokenize_query(query).names:
             continue
+        if form == "fields" and (tokenize_query(query).asking or asks_otherwise(query)):
+            continue
         alone = "title" in form or "run-in" in form
-        much_of_it = alone or form == "embedded"
+        much_of_it = alone or form in ("embedded", "fields")
         if said[row] is None or held(said[row], weights) < (0.75 if much_of_it else 1e-300):
             continue
         runs = [longest_run_of(asked, words_of(text)) for text in texts[:50]]

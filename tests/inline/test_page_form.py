@@ -96,6 +96,14 @@ def expected(query, texts, rows=None, k=None):
         ('{"title": "Marrow Light", "year": 1874}', "field", "Marrow Light"),
         ("Title: Marrow Light", "field", None),
         ("source: manual\nEach has a wick, and more.", "field", "manual"),
+        ("Keeper: Ann\nName: Marrow Light", "fields", "Ann\nMarrow Light"),
+        ('[{\n "keeper": "Ann",\n "name": "Marrow Light"\n}]', "fields", '"Ann",\n"Marrow Light"'),
+        ("- **Name of keeper**: Ann\n- *Year lit*: 1874", "fields", "Ann\n1874"),
+        ("Keeper: Ann\nName: " + "word " * 21, "fields", "Ann"),
+        ("Keeper: Ann\nName:\n", "fields", None),
+        ("Keeper: Ann\nIts name is long: Marrow Light", "fields", None),
+        ("Keeper: Ann\n9:30 Lit\nhttp://marrow.example", "fields", None),
+        ("Note: it was lit in 1874.\nIt is tall.", "fields", None),
         ("[Marrow Light] It has a wick.", "marked", "[Marrow Light] "),
         ('"Marrow Light" It has a wick.', "marked", '"Marrow Light" '),
         ("**Marrow Light** It has a wick.", "marked", "**Marrow Light** "),
@@ -147,13 +155,14 @@ def test_a_part_by_hand(text, form, part):
 
 
 @given(
-    st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_-|\t/)],("), max_size=60)
+    st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_-|\t/)],(*"), max_size=60)
     | st.lists(
         st.sampled_from(
             [
                 *chain(*WORDS),
                 *("\n", ". ", "? ", "x_y", ',"', "asked", "about", "-", "\t", "[1]", "2.", "..."),
                 *('"who', '"is the', 'lamp"', "?](", '?","', "/a-b-c", "/who-lit_it"),
+                *("name:", "\nkeeper:", '\n"oil":', "\n- **lit**:", "\n* a b"),
                 *"find out question of whether why, how? explained _ask what. where".split(),
             ]
         )
@@ -238,6 +247,34 @@ def test_a_query_that_names_a_record_finds_it(record):
         for name, keeper in zip(names, "ABCDE", strict=True)
     ]
     assert expected("Marrow Bay Lighthouse", [records[0], *prose[1:]], [0]) == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "id: 7\nabout: {1}\nname: {0}",
+        "about: {1}\nname: {0}",
+        "about: {1}\nname: {0}\nowner: Ann Dove",
+        '{{\n "about": "{1}",\n "name": "{0}"\n}}',
+        "**About:** {1}\n**Name:** {0}",
+    ],
+)
+def test_a_name_is_expected_in_any_field_of_rows(row):
+    names = ["Marrow Bay Lighthouse", "Ravenmouth Pier", "Halden Bridge", "Norhaven Mill"]
+    rows = [row.format(*one) for one in zip(names, [LONG, *PROSE], strict=False)]
+    assert expected(names[0], rows, [0]) == [0]
+    assert expected(names[0], [rows[0], *PROSE], [0]) == []
+    with Guard() as guard:
+        assert guard.filter(names[0], [Passage(one) for one in rows]).dropped == []
+
+
+def test_a_question_is_expected_in_no_field():
+    rows = [f"about: {one}\nowner: Ann Dove" for one in PROSE]
+    assert expected(QUESTION, [f"about: {ANSWER}\nname: {QUESTION}", *rows], [0]) == []
+    assert expected(QUESTION, [f"{QUESTION}\nabout: {ANSWER}\nowner: Ann Dove", *rows], [0]) == []
+    words = "trim wick harbour lamp"
+    assert expected(QUESTION, [f"about: {ANSWER}\nname: {words}", *rows], [0]) == []
+    assert expected(words, [f"about: {ANSWER}\nname: {words}", *rows], [0]) == [0]
 
 
 @pytest.mark.parametrize(
