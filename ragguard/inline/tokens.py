@@ -267,8 +267,7 @@ def _read_question(shown: str) -> TokenizedQuery:
 
 
 def _query_bytes(text: str, query: TokenizedQuery) -> int:
-    # The keys by which misspelt words are found, where they have been asked for, and the pieces of
-    # words (`ragguard.inline.normalize.gaps`) are most of it.
+    # Most are the keys of misspelt words, where they have been asked for, and the pieces of words.
     keys = sum([(len(word) + 2) * (len(word) + 390) for word in query.distinct if len(word) <= 32])
     return (
         4 * len(text)

@@ -12,7 +12,7 @@ words, and so do people. (Word segmentation, with the question for a dictionary;
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ragguard.fork import WorkedOutOnce
 from ragguard.inline.class_bigram import LONGEST, SHORTEST
@@ -36,6 +36,7 @@ class Gaps:
         most: How many letters a row of them may have.
         beginnings: From what a word of `SHORTEST` letters or more begins with to such words, of
             many the first ones.
+        pieces: What else such a word may be cut into.
     """
 
     def __init__(self, query: TokenizedQuery) -> None:
@@ -46,22 +47,28 @@ class Gaps:
         self.tails = {(one + word)[-2:] for word in words for one in last}
         self.most = _MOST * sum(map(len, query.sequence))
         self.beginnings: dict[str, list[str]] = {}
+        self.pieces: set[str] = set()
         for word in words:
             if SHORTEST <= len(word) <= LONGEST and word.isalpha():
                 for at in range(1, len(word)):
                     alike = self.beginnings.setdefault(word[:at], [])
                     if len(alike) < _ALIKE:
                         alike.append(word)
+                    self.pieces |= {word[at:end] for end in range(at + 1, len(word) + 1)}
 
     @WorkedOutOnce
     def word(self) -> re.Pattern[str]:
         """Any of the words, the longest that fits; most texts hold nothing that may be a row."""
         return re.compile("|".join(map(re.escape, self.words)))
 
-    def row(self, written: str) -> list[str]:
-        """Return the words that are written as one, if these are such words and nothing else."""
-        words = self.word.findall(written) if len(written) <= self.most else []
-        return words if len(words) > 1 and "".join(words) == written else []
+    def rows(self, odd: Iterable[str]) -> dict[str, list[str]]:
+        """Return what is written as one, with the words of it, if it has nothing else."""
+        heads, tails = self.heads, self.tails
+        may_be = [one for one in odd if one[:2] in heads and one[-2:] in tails]
+        found = {one: self.word.findall(one) for one in may_be if len(one) <= self.most}
+        return {
+            one: words for one, words in found.items() if len(words) > 1 and "".join(words) == one
+        }
 
 
 def regap_words(
@@ -75,16 +82,24 @@ def regap_words(
     if not query.letters:
         return list(passages)
     gaps = query.once(Gaps)
-    return [_regapped(query, gaps, passage) for passage in passages]
+    # Passages of one set have many words in common: each is looked at once.
+    odd = frozenset[str]().union(*[passage.once(_odd) for passage in passages])
+    rows = gaps.rows(odd - query.distinct)
+    signs = rows.keys() | (odd & gaps.pieces)
+    return [
+        passage
+        if passage.once(_odd).isdisjoint(signs)
+        else _regapped(
+            query, gaps, passage, {one: rows[one] for one in rows.keys() & passage.once(_odd)}
+        )
+        for passage in passages
+    ]
 
 
-def _regapped(query: TokenizedQuery, gaps: Gaps, passage: TokenizedPassage) -> TokenizedPassage:
-    said = passage.sequence
-    heads, tails = gaps.heads, gaps.tails
-    odd = (*passage.oov, *passage.once(_very_long))
-    may_be = [word for word in odd if word[:2] in heads and word[-2:] in tails]
-    rows = {word: row for word in may_be if word not in query.distinct and (row := gaps.row(word))}
-    pieces = list(_in_pieces(query, gaps, passage))
+def _regapped(
+    query: TokenizedQuery, gaps: Gaps, passage: TokenizedPassage, rows: Mapping[str, Sequence[str]]
+) -> TokenizedPassage:
+    said, pieces = passage.sequence, list(_in_pieces(query, gaps, passage))
     meant = {word for row in rows.values() for word in row}
     meant |= {word for _, _, word in pieces}
     several = sum([len(word) >= SHORTEST for word in meant - STOP_WORDS]) >= _SEVERAL
@@ -133,5 +148,7 @@ def _end(word: str, said: Sequence[str], begin: int) -> int:
     return 0
 
 
-def _very_long(passage: TokenizedPassage) -> list[str]:
-    return [word for word in passage.distinct if len(word) > LONGEST]
+def _odd(passage: TokenizedPassage) -> frozenset[str]:
+    """Return the words that are not listed, or too long or too short to be looked up."""
+    known = passage.distinct - STOP_WORDS
+    return passage.oov.union([one for one in known if not SHORTEST <= len(one) <= LONGEST])
