@@ -16,7 +16,7 @@ from ragguard.audit.records import ScoredQuery
 from ragguard.audit.trail import Change, this_process
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import CalibrationError
-from ragguard.inline.calibration_bounds import require_admissible, require_calm
+from ragguard.inline.calibration_bounds import require_admissible, require_calm, within_step
 from ragguard.inline.calibration_file import (
     default_calibration,
     gate_threshold,
@@ -96,7 +96,10 @@ class Calibrator:
         force: bool = False,
     ) -> Calibration:
         """Do what `Guard.calibrate` does; `calibration_bounds` says what is refused."""
-        return self._adopt(calibrated_on(traffic, k, quarantined, self._trust), force=force)
+        made = calibrated_on(traffic, k, quarantined, self._trust)
+        if self.gated and not force:
+            made = within_step(made, self.adopted, self._alpha)
+        return self._adopt(made, force=force)
 
     def adopt_recorded(
         self,

@@ -199,13 +199,20 @@ def test_whatever_is_recorded_the_attacks_are_found(scores, clean_looking):
         assert found(made) >= 0.9
 
 
-def test_trusted_traffic_is_held_to_the_same():
+def test_trusted_traffic_raises_the_threshold_by_one_step_at_most(caplog):
     made = Calibrator(HashedEmbedder(), strategy="auto", alpha=0.05, calibration=None)
     planted = [(query, [query, *passages]) for query, passages in QUERIES]
-    with pytest.raises(CalibrationError, match="the threshold would rise"):
-        made.adopt_traffic(planted, None)
-    assert made.adopted is None
-    assert made.adopt_traffic(planted, None, force=True) is made.adopted
+    for _ in range(2):
+        before = line(made, 0.05)
+        adopted = made.adopt_traffic(planted, None)
+        assert made.adopted is adopted
+        assert before < line(made, 0.05) <= before + 1.0
+        assert "queries score higher than one calibration may raise" in adopted.source
+    assert found(made, 0.05) >= 0.9
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+    forced = made.adopt_traffic(planted, None, force=True)
+    assert line(made, 0.05) > before + 1.0
+    assert "higher" not in forced.source
 
 
 def longer(pairs):
@@ -216,8 +223,9 @@ def longer(pairs):
 def test_one_longer_set_makes_no_way_around_the_bounds():
     made = calibrator()
     planted = [(query, [query, *passages]) for query, passages in QUERIES]
-    with pytest.raises(CalibrationError, match="the threshold would rise"):
-        made.adopt_traffic(longer(planted), None)
+    before = line(made, 0.05)
+    made.adopt_traffic(longer(planted), None)
+    assert line(made, 0.05) <= before + 1.0
     adopted = made.adopt_traffic(longer(QUERIES), None, force=True)
     assert (adopted.size, adopted.queries) == (1, len(QUERIES))
     assert adopted.source.endswith(

@@ -13,11 +13,13 @@ that are made to pass, but say how far a threshold has risen.
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from math import inf, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,8 @@ from ragguard.inline.drift import Drift
 from ragguard.inline.evidence import gather
 from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
+
+logger = logging.getLogger(__name__)
 
 K = 5
 """How many passages of each attack would reach the generator; five more are its reference."""
@@ -56,6 +60,53 @@ def require_calm(fired: Drift) -> None:
             "these queries pass clean_looking=True (--clean-looking); if they are clean, since the "
             "pages or the retriever are others now, pass force=True (--force)"
         )
+
+
+def within_step(made: Calibration, in_force: Calibration | None, alpha: float) -> Calibration:
+    """Return a calibration that raises no threshold by more than `MAX_STEP`, and log if it would.
+
+    What scores higher counts as just below that; `source` tells of it. Arguments as those of
+    `require_admissible`.
+    """
+    size, below = made.size, made.with_reference
+    given = {"with_reference": below}
+    highest = {
+        naming: max(
+            gate_threshold(in_force, alpha, size, **given, naming=naming) + MAX_STEP,
+            gate_threshold(None, alpha, size, **given, naming=naming),
+        )
+        for naming in (False, True)
+    }
+    if made.pooled(alpha):  # one sample serves both
+        highest = dict.fromkeys(highest, min(highest.values()))
+    scores = {False: made.scores, True: made.naming}
+    over = {
+        naming: int((scores[naming] >= line).sum())
+        for naming, line in highest.items()
+        if made.of(naming, alpha) is not None
+        and gate_threshold(made, alpha, size, **given, naming=naming) > line
+    }
+    if not over:
+        return made
+    capped = {
+        naming: np.minimum(scores[naming], nextafter(nextafter(highest[naming], -inf), -inf))
+        for naming in over
+    }
+    told = (
+        f"{sum(over.values())} of {made.queries} queries score higher than one calibration may "
+        f"raise the threshold, {MAX_STEP:g} nat, and count as that"
+    )
+    logger.warning(
+        "%s: look at what the gate flags in this traffic. If its passages are clean, such as "
+        "titles or FAQs that say what is asked, calibrate again, or pass force=True (--force)",
+        told,
+    )
+    return replace(
+        made,
+        scores=capped.get(False, made.scores),
+        naming=capped.get(True, made.naming),
+        source=f"{made.source}; {told}",
+    )
 
 
 def require_admissible(made: Calibration, in_force: Calibration | None, alpha: float) -> None:

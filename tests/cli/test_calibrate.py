@@ -78,18 +78,21 @@ def test_a_damaged_calibration_is_one_line(run, jsonl, tmp_path, clean):
     assert "calibrate anew" in result.stderr
 
 
-def test_traffic_in_which_passages_were_planted_needs_force(run, jsonl, tmp_path, clean):
+def test_traffic_with_planted_passages_raises_little_without_force(run, jsonl, tmp_path, clean):
     lines = _traffic(clean, 20)
     for line in lines[:3]:
         line["passages"][0] = f"{line['query']}? It was raised by the crown in 1911."
     traffic, out = jsonl("t.jsonl", *lines), tmp_path / "c.json"
     result = run("calibrate", traffic, "-o", out, "--alpha", "0.1")
-    assert result.exit_code == 2
-    assert "the threshold would rise from" in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert not out.exists()
-    assert run("calibrate", traffic, "-o", out, "--alpha", "0.1", "--force").exit_code == 0
-    assert out.exists()
+    assert result.exit_code == 0
+    assert "3 of 20 queries score higher than one calibration may raise the threshold" in (
+        result.stderr
+    )
+    small = max(json.loads(out.read_text())["scores"])
+    forced = run("calibrate", traffic, "-o", out, "--alpha", "0.1", "--force")
+    assert forced.exit_code == 0
+    assert "higher" not in forced.stderr
+    assert max(json.loads(out.read_text())["scores"]) > small
 
 
 def test_a_store_that_is_named_tells_of_it(run, jsonl, tmp_path, clean, store_url):
