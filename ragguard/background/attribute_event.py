@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
@@ -16,16 +16,15 @@ from ragguard.audit.allow_list import as_allowed
 from ragguard.audit.quarantine import Accused, QuarantineEntry
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
+from ragguard.background.event_search import EventSearch
 from ragguard.background.policy import Policy, as_policy
 from ragguard.background.reports import NO_TEXT, was_given
-from ragguard.content import content_keys
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.errors import EventNotFoundError
 from ragguard.inline.fingerprints import signature
-from ragguard.inline.marks import shows_one
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.passage import Passage, as_passages
+from ragguard.passage import Passage
 from ragguard.recent_passages import RecentPassages
 from ragguard.trust import Trust
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_RANKS = 50  # in which what was read is put first
 _TOLD_S = 3600.0
 _MOST_TOLD = 1_000  # kinds of limits and tenants
 
@@ -78,6 +76,7 @@ class EventAttributor:
         What is in quarantine already is left out of the knowledge base, as the filter leaves it out
         of what the generator reads: a second report would else find the first one's passages again,
         and not what took their place. How many were met is in `details["left_out"]`, if any were.
+        Where what was read explains nothing, all is searched as if the filter dropped nothing.
         """
         query, response, k = event.query, event.response, self._policy.top_k
         if (why := self._hindrance(event)) is not None:
@@ -90,12 +89,16 @@ class EventAttributor:
             self.attributor = RAGOrigin(
                 proxy=self.proxy, embedder=self.embedder, top_k=k, max_scope=max(k, MAX_SCOPE)
             )
-        met: set[str] = set()
-        found = self.attributor.attribute(query, response, self._search(event, met))
-        if met and isinstance(found, Attribution):
-            reason, details = found.reason, {**found.details, "left_out": len(met)}
+        search = EventSearch(event, self.retrieve, self.store, self._seen)
+        found = self.attributor.attribute(query, response, search.read_first)
+        if isinstance(found, Attribution) and found.cause != "poisoning" and search.is_reordered(k):
+            again = self.attributor.attribute(query, response, search.in_order)
+            found = again if again.cause == "poisoning" else found
+        if search.met and isinstance(found, Attribution):
+            met, reason = len(search.met), found.reason
+            details = {**found.details, "left_out": met}
             if found.cause != "poisoning":
-                reason += f"; {len(met)} in quarantine already were left out of the search"
+                reason += f"; {met} in quarantine already were left out of the search"
             found = replace(found, reason=reason, details=details)
         gate, alpha = self.gate or _shipped_filter, self._policy.attack_alpha
         return with_evidence(found, gate, top_k=k, attack_alpha=alpha)
@@ -195,59 +198,6 @@ class EventAttributor:
                 "--knowledge-base" + (f"; left out were {event.cut}" if event.cut else "")
             )
         return None
-
-    def _search(self, event: Event, met: set[str]) -> Retrieve:
-        """Return a search without what is held: first what was read, last what the filter drops.
-
-        No passage taught the generator anything that it has not read. Texts that the filter drops,
-        planted above the one that it lets through, would otherwise be searched in its place. Of
-        what a report hands in only that counts which the search finds, and this guard has let
-        through, if it knows. As many more are asked for as are held, whose keys are put into `met`.
-        """
-        if self.retrieve is None:
-            return lambda _, limit: event.passages[:limit]
-        # Not above, as in `attribute`.
-        from ragguard.attribution.search import of_tenant
-
-        retrieve, held = of_tenant(self.retrieve, event.tenant), self._held(event)
-        texts = [one.text for one in event.passages]
-        passed = [one for one in texts if self._seen.has_passed(one, event.tenant) is not False]
-        read = set(content_keys(passed))
-
-        def unquarantined(query: str, limit: int) -> list[Passage]:
-            asked, known = limit, -1
-            while True:
-                page = as_passages(retrieve(query, asked))[:asked]
-                keys = content_keys([one.text for one in page]) if held else [""] * len(page)
-                met.update(held & set(keys))
-                free = [one for one, key in zip(page, keys, strict=True) if key not in held]
-                if len(free) >= limit or len(page) < asked or len(page) <= known:
-                    return free[:limit]
-                known = len(page)
-                asked = limit + 2 * (len(page) - len(free))
-
-        def search(query: str, limit: int) -> list[Passage]:
-            page = unquarantined(query, max(limit, _RANKS) if read else limit)
-            first = [one.text for one in page[:_RANKS]] if read else []
-            keys = content_keys(first)
-            if read.isdisjoint(keys):
-                return page[:limit]
-            places = [
-                0 if key in read else 1 + shows_one(event.query, text)
-                for key, text in zip(keys, first, strict=True)
-            ]
-            order = sorted(range(len(places)), key=places.__getitem__)
-            return [*(page[at] for at in order), *page[_RANKS:]][:limit]
-
-        return search
-
-    def _held(self, event: Event) -> Set[str]:
-        store = self.store.of_tenant(event.tenant or None)
-        held = store.quarantine_keys()
-        if event.attempts > 1 and held:
-            # An attempt that broke off may have quarantined what this one must find again.
-            held -= {one.key for one in store.quarantine() if one.event_id == event.id}
-        return held
 
     def _lacks(self, found: Attribution, place: int, *, marked: bool) -> str | None:
         """Return what is lacking for quarantine without a person, or None; "" if nothing could do.
