@@ -199,15 +199,16 @@ class Guard(Feedback, Deciding):
     ) -> Calibration:
         """Adopt trusted clean traffic as the measure of what is normal, and return it.
 
-        Traffic that raises the threshold by more than 1 nat, or so far that less than 90 % of the
-        reference attacks are found that the shipped calibration finds, is refused: it may hold
-        what an attacker planted or asked. Each question counts once, as it came last. As in
-        `filter`, what is in quarantine or allowed is not judged: nothing is learned of it.
+        The threshold rises by 1 nat at most, since the traffic may hold what an attacker planted or
+        asked: what scores higher counts as that, with a warning. Where less than 90 % of the
+        reference attacks were found that the shipped calibration finds, it is refused. Each
+        question counts once, as it came last. As in `filter`, what is in quarantine or allowed is
+        not judged: nothing is learned of it.
 
         Args:
             traffic: Pairs of query and passages as the retriever returns them, without attacks.
             k: As will be given to `filter`, where the traffic is over-fetched; None: all.
-            force: Adopt it all the same: you know that it is clean.
+            force: Adopt it as it is: you know that it is clean.
 
         Raises:
             CalibrationError: Fewer than 1 / alpha - 1 questions with passages; or refused, for the
@@ -227,7 +228,8 @@ class Guard(Feedback, Deciding):
 
         Every guard records what its queries scored: a uniform sample of them, and the newest ones.
         Each question counts once, and as clean: so a record that looks attacked is refused, and so
-        is a calibration that `calibrate` would refuse. What quarantine held back was not scored.
+        is one that raises the threshold by more than 1 nat, or by which too few of the reference
+        attacks are found. What quarantine held back was not scored.
 
         Args:
             newest: None for the sample of all traffic, else the newest so many questions, of at
