@@ -52,7 +52,8 @@ def measure():
     """One under which `ODD` has a p-value of 4/101, and `POISON` of 1/101, k = 5 or less."""
     odd, poison = suspicion(ODD, *QUIET), suspicion(POISON, *QUIET)
     assert suspicion(*QUIET) < odd < poison
-    return calibration([*[odd - 0.01] * 97, *[(odd + poison) / 2] * 3])
+    made = calibration([*[odd - 0.01] * 97, *[(odd + poison) / 2] * 3])
+    return replace(made, confident=True)  # or the shipped one would count as well
 
 
 @pytest.fixture
@@ -205,7 +206,7 @@ LIT = f"Old people had heard. {QUESTION} Nobody knew."
 def test_of_over_fetched_passages_those_that_move_up_may_be_marked(k, marked):
     given = [POISON, *QUIET[: k - 1], *([LIT] if marked else [QUIET[2], LIT])]
     own = calibration([*[0.0] * 97, *[7.0] * 3], with_reference=True)
-    with Guard(calibration=own) as guard:
+    with Guard(calibration=replace(own, confident=True)) as guard:
         verdict = guard.filter(QUESTION, given, k=k)
         assert texts(verdict.dropped) == [POISON]
         assert texts(verdict.marked) == marked

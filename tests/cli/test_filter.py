@@ -56,8 +56,14 @@ def test_monitor_drops_nothing_but_says_what_it_would(run, jsonl, attacked):
     assert [row["flagged"] for row in verdict["evidence"]] == [False, False, True, True, False]
 
 
+def _unusual(clean):
+    """Return the line with a passage that repeats the query, as few clean ones do."""
+    said = f"Bakers' children, it is told, ask this first. {clean['query']} Few wait for the rest."
+    return {**clean, "passages": [said, *clean["passages"][1:]]}
+
+
 def test_alpha_decides_at_the_p_value(run, jsonl, clean):
-    path = jsonl("t.jsonl", clean)
+    path = jsonl("t.jsonl", _unusual(clean))
     (verdict,) = _lines(run("filter", path).stdout)
     for factor, fires in ((0.99, False), (1.01, True)):
         result = run("filter", path, "--alpha", factor * verdict["p_value"])
@@ -65,7 +71,8 @@ def test_alpha_decides_at_the_p_value(run, jsonl, clean):
 
 
 def test_mark_alpha_decides_what_is_marked(run, jsonl, clean):
-    passages = [{"id": f"p{n}", "text": text} for n, text in enumerate(clean["passages"])]
+    texts = _unusual(clean)["passages"]
+    passages = [{"id": f"p{n}", "text": text} for n, text in enumerate(texts)]
     path = jsonl("t.jsonl", {**clean, "passages": passages})
     (verdict,) = _lines(run("filter", path).stdout)
     p_value = verdict["p_value"]
