@@ -19,6 +19,7 @@ from benchmarks.report.table import (
     Rows,
     Sections,
     Table,
+    Text,
     as_is,
     grouped,
     listed,
@@ -136,8 +137,10 @@ def tables(sections: Sections) -> Iterator[Table]:
         attacked.append({"language": language, **shown})
     yield as_is("Languages: clean queries touched", clean)
     yield as_is("Languages: planted text found", attacked)
-    read = {"DACC": ratio("right", "passages"), "planted text found": ratio("found", "events")}
-    columns = {"language": "language", "events": "events", **read}
+    columns: Mapping[str, Text] = {
+        **{"language": "language", "events": "events", "DACC": ratio("right", "passages")},
+        "planted text found": ratio("found", "events"),
+    }
     yield listed("Languages: a false answer reported", sections["reports"], columns)
 
 
