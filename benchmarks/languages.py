@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from benchmarks.command import Data, Half, Limit, Measured, command, tracked
 from benchmarks.datasets import values
@@ -104,6 +105,10 @@ def measured(records: Sequence[Row], half: int, limit: int | None = None) -> Ite
             }
 
 
+def _first(passages: Sequence[Passage], _: str, most: int) -> Sequence[Passage]:
+    return passages[:most]
+
+
 def reported(records: Sequence[Row], half: int, limit: int | None = None) -> Iterator[Row]:
     """Yield a row a language: the false answer is reported, the question and it are planted."""
     origin = RAGOrigin(proxy=LexicalProxy())
@@ -114,7 +119,7 @@ def reported(records: Sequence[Row], half: int, limit: int | None = None) -> Ite
             ranked = list(dict.fromkeys([planted, *[hit["text"] for hit in record["hits"]]]))
             passages = list(map(Passage, ranked))
             event = record["question"], str(record["incorrect_answer"])
-            read = origin.attribute(*event, lambda _, most, of=passages: of[:most]).scores
+            read = origin.attribute(*event, partial(_first, passages)).scores
             right = [one.responsible == (one.passage.text == planted) for one in read]
             found = any(one.responsible and one.passage.text == planted for one in read)
             counts.update(events=1, found=found, passages=len(right), right=sum(right))
