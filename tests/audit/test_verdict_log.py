@@ -93,8 +93,10 @@ def test_in_monitor_mode_passages_are_flagged_and_kept():
 
 
 def test_what_is_marked_is_a_row():
-    with Guard(mark_alpha=0.9) as guard:
-        verdict = guard.filter("Who sold wool on Mondays by the old mill?", QUIET)
+    query = "Who sold wool on Mondays by the old mill?"
+    asked = Passage(f"The parish book may know. {query} Nobody else does.", id="asked")
+    with Guard(mark_alpha=0.2) as guard:
+        verdict = guard.filter(query, [asked, *QUIET])
         rows = written(guard)
     assert verdict.marked
     assert not verdict.dropped
