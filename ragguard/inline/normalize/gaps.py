@@ -99,6 +99,8 @@ def regap_words(
 def _regapped(
     query: TokenizedQuery, gaps: Gaps, passage: TokenizedPassage, rows: Mapping[str, Sequence[str]]
 ) -> TokenizedPassage:
+    if query.letters in passage.letters:  # as a whole, for `alignment`
+        return passage
     said, pieces = passage.sequence, list(_in_pieces(query, gaps, passage))
     meant = {word for row in rows.values() for word in row}
     meant |= {word for _, _, word in pieces}

@@ -111,3 +111,13 @@ def test_pieces_of_very_many_words_of_a_question_cost_their_number():
     query = tokenize_query(f"who {' '.join(['s' * n + 'e' for n in range(3, 30)])} is it?")
     passage = tokenize_passage("s " * 9_000 + "e")
     assert normalized(query, [passage])[0].distinct
+
+
+def test_a_question_whose_letters_stand_in_a_row_is_read_as_a_whole():
+    # By itself "r i v e r" of "tower river" would be taken for a piece of another word.
+    question = "who keeper tar stone rest tower river"
+    spaced = " ".join(question.replace(" ", ""))
+    (found,) = normalized(
+        tokenize_query(question), [tokenize_passage(f"{spaced}. Ann did so in the end.")]
+    )
+    assert f" {question} " in found.joined
