@@ -88,6 +88,13 @@ def test_a_calibration_raises_the_threshold_by_one_step_at_most():
     assert admitted(calibration(4.5), calibration(3.6)) is None
 
 
+@pytest.mark.parametrize("queries", [99, 104, 150, 199, 223])
+def test_clean_traffic_of_any_number_of_queries_moves_no_line(queries):
+    """The least p-value of 150 queries is 1 / 151: the shipped line of that is far higher."""
+    clean = Calibration(np.zeros(queries), np.zeros(queries), 5, False, SCORER, "test")
+    assert gate_threshold(clean, ALPHA, 5, with_reference=False) == LINE
+
+
 def test_the_line_of_each_class_rises_by_one_step_at_most():
     step = float(np.nextafter(LINE + MAX_STEP, 0.0))
     assert "would rise" not in (admitted(naming(step)) or "")
