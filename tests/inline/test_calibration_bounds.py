@@ -84,8 +84,9 @@ def test_a_calibration_raises_the_threshold_by_one_step_at_most():
     assert "clean_looking=True" in refusal
     assert "force=True" in refusal
     # From where it is, not from the shipped one.
-    assert admitted(calibration(4.5), calibration(3.0)).startswith("the threshold would rise")
-    assert admitted(calibration(4.5), calibration(3.6)) is None
+    high, low, near = (replace(calibration(line), confident=True) for line in (4.5, 3.0, 3.6))
+    assert admitted(high, low).startswith("the threshold would rise")
+    assert admitted(high, near) is None
 
 
 @pytest.mark.parametrize("queries", [99, 104, 150, 199, 223])
