@@ -96,6 +96,14 @@ def test_clean_traffic_of_any_number_of_queries_moves_no_line(queries):
     assert gate_threshold(clean, ALPHA, 5, with_reference=False) == LINE
 
 
+def test_clean_traffic_that_is_too_little_goes_back_to_the_shipped_line():
+    little = calibration(0.0)
+    much = replace(little, confident=True)
+    assert gate_threshold(much, ALPHA, 5, with_reference=False) < LINE - MAX_STEP
+    assert gate_threshold(little, ALPHA, 5, with_reference=False) == LINE
+    assert admitted(little, much) is None
+
+
 def test_the_line_of_each_class_rises_by_one_step_at_most():
     step = float(np.nextafter(LINE + MAX_STEP, 0.0))
     assert "would rise" not in (admitted(naming(step)) or "")
