@@ -121,11 +121,12 @@ def require_admissible(made: Calibration, in_force: Calibration | None, alpha: f
     for naming in (False, True):
         sample = made.of(naming, alpha)
         if sample is not None:
-            new, old = (
+            new, old, usual = (
                 gate_threshold(one, alpha, size, with_reference=below, naming=naming)
-                for one in (made, in_force)
+                for one in (made, in_force, None)
             )
-            _require_small_step(sample, new, old)
+            if sample.confident or new > usual:  # else it goes back to the shipped line
+                _require_small_step(sample, new, old)
             lines[naming] = new, old
     # Of an alpha that is too small for its size, the shipped calibration could find nothing.
     least = 1 / (1 + len(default_calibration(size, with_reference=below).scores))

@@ -53,6 +53,7 @@ class Calibration:
         naming: The same as `scores`, of queries that only name something.
         passage_naming: The suspicion of their passages.
         confident: Whether `scores` are upper bounds (`lifted`).
+        beside: Another sample, of which no p-value may be lower either (`at_least`).
     """
 
     scores: Floats = field(repr=False)
@@ -65,6 +66,7 @@ class Calibration:
     naming: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     passage_naming: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     confident: bool = False
+    beside: Calibration | None = field(default=None, repr=False)
     _classes: dict[tuple[bool, float], Calibration | None] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -168,19 +170,20 @@ class Calibration:
         return bounded if enough and rise <= MOST_LIFTED else self
 
     def at_least(self, other: Calibration) -> Calibration:
-        """Return a sample whose p-values are no lower than its own, nor than those of `other`."""
-        n, m = len(self.scores), len(other.scores)
-        # The score that as large a share of the other's are above as of these are above each.
-        above = np.floor(np.arange(n, 0, -1) * (1 + m) / (1 + n) + 1e-9).astype(int) - 1
-        return replace(
-            self, scores=np.maximum(self.scores, other.scores[m - 1 - np.maximum(above, 0)])
-        )
+        """Return a sample whose p-values are no lower than its own, nor than those of `other`.
+
+        Past the highest score of the other, which may be the smaller one, its own alone count.
+        """
+        return replace(self, beside=other)
 
     def p_value(self, score: float, judged: int) -> float:
         """Return the p-value of "a query of `judged` passages with this score is clean traffic"."""
         at_least = len(self.scores) - int(self.scores.searchsorted(score, side="left"))
         blocks = max(1, ceil(judged / self.size))
-        return min(1.0, blocks * (1 + at_least) / (1 + len(self.scores)))
+        found = min(1.0, blocks * (1 + at_least) / (1 + len(self.scores)))
+        if self.beside is None or score > self.beside.scores[-1]:
+            return found
+        return max(found, self.beside.p_value(score, min(judged, self.beside.size)))
 
     def shared_p_value(self, suspicion: Floats, shares: Floats, judged: int) -> float:
         """Return the p-value of "this query is clean" where classes share alpha.
@@ -199,13 +202,17 @@ class Calibration:
 
         Every score from there on has a `p_value` of `alpha` at most.
         """
+        other = -inf
+        if self.beside is not None:
+            highest = nextafter(float(self.beside.scores[-1]), inf)
+            other = min(highest, self.beside.threshold(alpha, min(judged, self.beside.size)))
         blocks = max(1, ceil(judged / self.size))
         above = floor(alpha * (1 + len(self.scores)) / blocks + 1e-9) - 1
         if above < 0:
-            return float("inf")
+            return inf
         if above >= len(self.scores):
-            return float("-inf")
-        return nextafter(float(self.scores[-1 - above]), inf)
+            return other
+        return max(other, nextafter(float(self.scores[-1 - above]), inf))
 
     def reach(self, alpha: float) -> int:
         """Return how many passages of a query may be counted so that `alpha` is still reachable.

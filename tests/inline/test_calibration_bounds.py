@@ -84,8 +84,24 @@ def test_a_calibration_raises_the_threshold_by_one_step_at_most():
     assert "clean_looking=True" in refusal
     assert "force=True" in refusal
     # From where it is, not from the shipped one.
-    assert admitted(calibration(4.5), calibration(3.0)).startswith("the threshold would rise")
-    assert admitted(calibration(4.5), calibration(3.6)) is None
+    high, low, near = (replace(calibration(line), confident=True) for line in (4.5, 3.0, 3.6))
+    assert admitted(high, low).startswith("the threshold would rise")
+    assert admitted(high, near) is None
+
+
+@pytest.mark.parametrize("queries", [99, 104, 150, 199, 223])
+def test_clean_traffic_of_any_number_of_queries_moves_no_line(queries):
+    """The least p-value of 150 queries is 1 / 151: the shipped line of that is far higher."""
+    clean = Calibration(np.zeros(queries), np.zeros(queries), 5, False, SCORER, "test")
+    assert gate_threshold(clean, ALPHA, 5, with_reference=False) == LINE
+
+
+def test_clean_traffic_that_is_too_little_goes_back_to_the_shipped_line():
+    little = calibration(0.0)
+    much = replace(little, confident=True)
+    assert gate_threshold(much, ALPHA, 5, with_reference=False) < LINE - MAX_STEP
+    assert gate_threshold(little, ALPHA, 5, with_reference=False) == LINE
+    assert admitted(little, much) is None
 
 
 def test_the_line_of_each_class_rises_by_one_step_at_most():

@@ -549,6 +549,25 @@ def test_the_threshold_is_where_the_p_value_falls_to_alpha(scores, alpha, judged
     assert close or fires is (score >= sample.threshold(alpha, judged))
 
 
+@given(
+    st.lists(st.integers(0, 6).map(float), min_size=1, max_size=60),
+    st.lists(st.integers(0, 6).map(float), min_size=1, max_size=60),
+    st.sampled_from([0.02, 0.05, 0.1, 0.3]),
+    st.integers(-1, 8).map(float),
+    st.integers(1, 12),
+)
+def test_of_two_samples_the_higher_p_value_and_threshold_are_taken(own, other, alpha, score, k):
+    """A small sample's p-values are coarse: another one's must not be rounded to them."""
+    first, second = calibration(own), calibration(other)
+    both, judged = first.at_least(second), min(k, second.size)
+    known = score <= max(other)  # past that the other sample says nothing
+    p_values = first.p_value(score, k), second.p_value(score, judged) if known else 0.0
+    assert both.p_value(score, k) == max(p_values)
+    highest = np.nextafter(max(other), np.inf)
+    lines = first.threshold(alpha, k), min(second.threshold(alpha, judged), highest)
+    assert both.threshold(alpha, k) == max(lines)
+
+
 def test_classes_that_share_alpha_have_the_lowest_of_their_p_values():
     sample = Calibration(np.arange(99.0), np.arange(99.0), 5, False, "s", "test")
     suspicion = np.array([97.5, 90.5, 200.0])  # p: 2/100, 9/100, and of what spends nothing
