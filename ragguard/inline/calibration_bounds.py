@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from math import inf, nextafter
+from math import ceil, inf, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,20 +63,13 @@ def require_calm(fired: Drift) -> None:
 
 
 def within_step(made: Calibration, in_force: Calibration | None, alpha: float) -> Calibration:
-    """Return a calibration that raises no threshold by more than `MAX_STEP`, and log if it would.
+    """Return a calibration that raises no threshold further than it may, and log if it would.
 
     What scores higher counts as just below that; `source` tells of it. Arguments as those of
     `require_admissible`.
     """
-    size, below = made.size, made.with_reference
-    given = {"with_reference": below}
-    highest = {
-        naming: max(
-            gate_threshold(in_force, alpha, size, **given, naming=naming) + MAX_STEP,
-            gate_threshold(None, alpha, size, **given, naming=naming),
-        )
-        for naming in (False, True)
-    }
+    size, given = made.size, {"with_reference": made.with_reference}
+    highest = {naming: _highest(made, in_force, alpha, naming) for naming in (False, True)}
     if made.pooled(alpha):  # one sample serves both
         highest = dict.fromkeys(highest, min(highest.values()))
     scores = {False: made.scores, True: made.naming}
@@ -94,7 +87,7 @@ def within_step(made: Calibration, in_force: Calibration | None, alpha: float) -
     }
     told = (
         f"{sum(over.values())} of {made.queries} queries score higher than one calibration may "
-        f"raise the threshold, {MAX_STEP:g} nat, and count as that"
+        "raise the threshold, and count as that"
     )
     logger.warning(
         "%s: look at what the gate flags in this traffic. If its passages are clean, such as "
@@ -107,6 +100,20 @@ def within_step(made: Calibration, in_force: Calibration | None, alpha: float) -
         naming=capped.get(True, made.naming),
         source=f"{made.source}; {told}",
     )
+
+
+def _highest(made: Calibration, in_force: Calibration | None, alpha: float, naming: bool) -> float:
+    """Return the highest threshold that a class of queries may get: all that is required below."""
+    size, below = made.size, made.with_reference
+    old, usual = (
+        gate_threshold(one, alpha, size, with_reference=below, naming=naming)
+        for one in (in_force, None)
+    )
+    scored = zip(reference_attacks(), reference_scores(size, with_reference=below), strict=True)
+    found = sorted([float(score) for attack, score in scored if attack.naming is naming])[::-1]
+    wanted, now = (sum(score >= line for score in found) for line in (usual, old))
+    least = ceil(min(REFERENCE_SHARE * wanted, now))
+    return min(max(old + MAX_STEP, usual), found[least - 1] if least else inf)
 
 
 def require_admissible(made: Calibration, in_force: Calibration | None, alpha: float) -> None:
@@ -198,10 +205,13 @@ def reference_attacks() -> tuple[ReferenceAttack, ...]:
     return tuple(found)
 
 
+@cache
 def reference_scores(size: int, *, with_reference: bool) -> NDArray[np.float64]:
     """Return what n attacks score, of each at most `size` passages: float64 array of shape (n,)."""
     k = min(size, K)
     shown = None if with_reference else k
-    return np.array(
+    scores = np.array(
         [gather(one.query, one.passages[:shown], k).score for one in reference_attacks()]
     )
+    scores.setflags(write=False)
+    return scores

@@ -9,6 +9,9 @@ in it ask nothing. What asks is no code, whatever it quotes (`query_reduction.qu
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+from ragguard.inline.query_form import INTERROGATIVES
 
 _SIGN = re.compile(
     r"""(?<!\S)--?[a-zA-Z]                  # an option
@@ -20,16 +23,20 @@ _SIGN = re.compile(
     re.VERBOSE,
 )
 _CAPITALS = re.compile(r"(?<!\S)[A-Z]{2,}(?![^\s,;(])")  # as of SQL, and of levels of a log
-_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|<!--|;;)\s")
+_COMMENT = re.compile(r"\s*(?:#|//|/\*|--|<!--|;;)\s")
 _SEVERAL, _SHARE = 2, 1 / 4
 
 
-def is_code(text: str) -> bool:
-    """Return True if a query that asks nothing is code; words in capitals alone are none.
+def is_code(text: str, words: Sequence[str]) -> bool:
+    """Return True if a query, given with its words, is code and does not end in asking "why".
 
-    >>> [is_code(said) for said in ("DELETE FROM jobs WHERE id = 4", "the NATO and UN rules")]
+    Words in capitals alone are none.
+
+    >>> [is_code(said, said.split()) for said in ("DROP TABLE x_1; -- done", "NATO and UN rules")]
     [True, False]
     """
+    if words[-1:] and words[-1] in INTERROGATIVES:
+        return False
     signs = len(_SIGN.findall(text))
     if signs:
         signs += len(_CAPITALS.findall(text))

@@ -225,7 +225,7 @@ def _read_query(text: str) -> TokenizedQuery:
     if is_one_question(shown, whole.sequence):
         return whole
     parts = [] if whole.names else [_read_question(part) for part in questions_in(shown)]
-    if not (parts or whole.asks_otherwise) and is_code(shown):
+    if not (parts or whole.asks_otherwise) and is_code(shown, whole.sequence):
         return replace(whole, asking=frozenset(), told=len(whole.sequence))
     told = told_in(shown)
     words = tokens(told)

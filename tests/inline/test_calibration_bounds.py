@@ -16,6 +16,7 @@ from ragguard.inline.calibration_bounds import (
     reference_scores,
     require_admissible,
     require_calm,
+    within_step,
 )
 from ragguard.inline.calibration_file import default_calibration, gate_threshold, measure_for
 from ragguard.inline.conformal import Calibration
@@ -174,3 +175,14 @@ def test_a_record_in_which_the_gate_fires_as_often_as_it_may_is_calm():
     assert "clean_looking=True (--clean-looking)" in str(refusal.value)
     with pytest.raises(CalibrationError, match="fires on 25 of 500"):
         require_calm(fired(25, 500))
+
+
+@pytest.mark.parametrize("class_of", [calibration, naming])
+@pytest.mark.parametrize("highest", [LINE - 1.0, LINE + 0.9, LINE + 3.0, 12.0])
+def test_within_a_step_all_is_admitted(class_of, highest):
+    made = class_of(highest)
+    capped = within_step(made, None, ALPHA)
+    assert admitted(capped) is None
+    assert (capped is made) == (admitted(made) is None)
+    # As often as it is tried again.
+    assert admitted(within_step(made, capped, ALPHA), capped) is None

@@ -5,6 +5,7 @@ import pytest
 from ragguard import Guard
 from ragguard.inline.code_form import is_code
 from ragguard.inline.tokens import tokenize_query
+from ragguard.text import tokens
 
 CODE = (
     "DELETE FROM sessions WHERE expires < now() - interval '1 day'",
@@ -25,10 +26,12 @@ NO_CODE = (
     "read/write speed of the old lamp",
     "who lit the lamp at 10:30",
     "x = 4",
+    "* the height of the old lamp",
 )
 ASKING = (
     "How do I undo git rebase -i HEAD~3 --autosquash",
     "what does SELECT count(*) FROM lamps WHERE lit = true do",
+    "error_code 0x12 when starting marrow_light --verbose: why",
     "lang=en&q=Who built the old pier of Ravenmouth&submit=Ask",
     '{"user": "ann", "question": "Who built the old pier of Ravenmouth?", "k": 5}',
     "\u03a0\u03cc\u03c3\u03bf\u03c5\u03c2 \u03bb\u03cd\u03c7\u03bd\u03bf\u03c5\u03c2 "
@@ -38,7 +41,7 @@ ASKING = (
 
 @pytest.mark.parametrize("query", CODE)
 def test_code_tells_and_asks_nothing(query: str) -> None:
-    assert is_code(query)
+    assert is_code(query, tokens(query))
     read = tokenize_query(query)
     assert read.tells
     assert not read.asking
@@ -46,7 +49,7 @@ def test_code_tells_and_asks_nothing(query: str) -> None:
 
 @pytest.mark.parametrize("query", NO_CODE)
 def test_a_sign_or_two_make_no_code(query: str) -> None:
-    assert not is_code(query)
+    assert not is_code(query, tokens(query))
 
 
 @pytest.mark.parametrize("query", ASKING)
