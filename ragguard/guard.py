@@ -199,9 +199,9 @@ class Guard(Feedback, Deciding):
     ) -> Calibration:
         """Adopt trusted clean traffic as the measure of what is normal, and return it.
 
-        The threshold rises by 1 nat at most, since the traffic may hold what an attacker planted or
-        asked: what scores higher counts as that, with a warning. Where less than 90 % of the
-        reference attacks were found that the shipped calibration finds, it is refused. Each
+        The threshold rises by 1 nat at most, and not so far that less than 90 % of the reference
+        attacks are found that the shipped calibration finds: the traffic may hold what an attacker
+        planted or asked. What scores higher counts as just below that, with a warning. Each
         question counts once, as it came last. As in `filter`, what is in quarantine or allowed is
         not judged: nothing is learned of it.
 
