@@ -519,11 +519,11 @@ def test_a_calibration_is_adopted_saved_and_read_again(tmp_path):
     with Guard() as guard:
         with pytest.raises(CalibrationError, match="call calibrate first"):
             guard.save_calibration(tmp_path / "none.json")
-        before = guard.filter(*queries[0])
+        before = [guard.filter(*pair).p_value for pair in queries]
         adopted = guard.calibrate(queries, force=True)
         after = [guard.filter(*pair) for pair in queries]
         guard.save_calibration(tmp_path / "clean.json")
-    assert before.p_value != after[0].p_value
+    assert before != [verdict.p_value for verdict in after]
     with Guard(calibration=tmp_path / "clean.json") as guard:
         assert [guard.filter(*pair) for pair in queries] == after
         guard.save_calibration(tmp_path / "again.json")

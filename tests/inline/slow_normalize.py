@@ -166,8 +166,22 @@ def word_by_word(asked, said, odd):
         return None
     if any(said[at : at + len(asked)] == asked for at in range(len(said))):
         return None
+    if "".join(asked) in "".join(said):
+        return None  # it is read as a whole
     known = [word for word in asked if not has_unspaced(word)]
     long = [word for word in known if 4 <= len(word) <= 32 and word.isalpha()]
+    inner = {
+        word[at:end]
+        for word in long
+        for at in range(1, len(word))
+        for end in range(at + 1, len(word) + 1)
+    }
+    if not any(
+        (one in inner and may_be_piece(one, odd))
+        or (one not in asked and as_one(asked, known, one, odd))
+        for one in said
+    ):
+        return None
     read, found, at = [], set(), 0
     while at < len(said):
         size, words = in_pieces(asked, long, said[at:]) or (1, as_one(asked, known, said[at], odd))
@@ -176,6 +190,11 @@ def word_by_word(asked, said, odd):
         at += size
     several = [word for word in found if len(word) >= 4 and word not in STOP_WORDS]
     return read if len(several) >= 2 else None
+
+
+def may_be_piece(word, odd):
+    """Whether a word is none that a text has anyway: not listed, or too short or long for that."""
+    return word in odd or len(word) > 32 or (len(word) < 4 and word not in STOP_WORDS)
 
 
 def as_one(asked, known, written, odd):

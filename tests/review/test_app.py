@@ -11,6 +11,11 @@ from urllib.parse import quote, urlencode
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+pytest.importorskip("starlette", reason="needs the extra review")
+pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
+pytest.importorskip("jinja2", reason="needs the extra review")
+
 from starlette.testclient import TestClient
 
 from ragguard import Guard, Passage

@@ -7,6 +7,11 @@ import threading
 from urllib.parse import quote
 
 import pytest
+
+pytest.importorskip("starlette", reason="needs the extra review")
+pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
+pytest.importorskip("jinja2", reason="needs the extra review")
+
 from starlette.testclient import TestClient
 
 from ragguard import Passage
