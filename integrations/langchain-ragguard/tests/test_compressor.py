@@ -33,14 +33,13 @@ async def test_k_takes_the_best_survivors(guard: Guard, ask: Ask) -> None:
 
 async def test_what_is_unusual_comes_back_as_a_marked_copy(ask: Ask) -> None:
     found = documents()
+    found[2].page_content = f"The parish book may know. {QUERY} Nobody else does."
     before = [document.model_copy(deep=True) for document in found]
-    guard = Guard(embedder=WordEmbeddings(), store=quarantine(), mark_alpha=0.99)
+    guard = Guard(embedder=WordEmbeddings(), store=quarantine(), mark_alpha=0.5)
     compressor = RAGGuardCompressor(guard=guard, k=3)
-    expected = [guard.filter(QUERY, [document.page_content]).marked for document in found[2:5]]
-    assert all(expected)  # under so wide a share every passage counts as unusual
     kept = await ask(compressor, "compress_documents", found, QUERY)
-    assert texts(kept) == FACTS[:3]
-    assert all(document.metadata["ragguard_marked"] is True for document in kept)
+    assert texts(kept) == texts(before[2:5])
+    assert [one.metadata.get("ragguard_marked", False) for one in kept] == [True, False, False]
     assert found == before
 
 
