@@ -33,7 +33,9 @@ def test_draws_the_chosen_line(run, jsonl, tmp_path, clean, attacked):
 @pytest.mark.slow
 def test_says_and_draws_what_is_marked(run, jsonl, tmp_path, clean):
     pytest.importorskip("matplotlib")
-    traffic, out = jsonl("t.jsonl", clean), tmp_path / "x.svg"
+    said = f"Bakers' children, it is told, ask this first. {clean['query']} Few wait for the rest."
+    unusual = {**clean, "passages": [said, *clean["passages"][1:]]}
+    traffic, out = jsonl("t.jsonl", unusual), tmp_path / "x.svg"
     p_value = json.loads(run("filter", traffic, "--json").stdout)["p_value"]
     options = ("--alpha", p_value / 2, "--mark-alpha", 1.01 * p_value, "-o", out)
     found = json.loads(run("explain", traffic, *options, "--json").stdout)
@@ -64,9 +66,9 @@ def test_says_what_is_in_reserve_and_what_is_not_drawn(run, jsonl, tmp_path, att
     marks = f"{marked} marked, " if marked else ""
     said = f"2 of {len(passages)} dropped, {marks}{found['reserve']} in reserve; "
     assert f"{said}{len(passages) - 40} are" in result.stdout
-    # Where nearly all is unusual, all that is kept is marked.
+    # Where nearly all is unusual, all that is kept is marked but what has no sign.
     result = run("explain", traffic, *options, "--mark-alpha", "0.99")
-    assert f"2 of {len(passages)} dropped, 3 marked, " in result.stdout
+    assert f"2 of {len(passages)} dropped, 2 marked, " in result.stdout
 
 
 def test_shows_the_quarantine_and_leaves_the_store_alone(run, jsonl, tmp_path, clean):
