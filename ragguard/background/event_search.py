@@ -36,15 +36,17 @@ class EventSearch:
     retrieve: Retrieve | None
     store: AuditStore
     seen: RecentPassages
-    met: set[str] = field(default_factory=set)
+    met: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
+        self._read = set[str]()
         if self.retrieve is not None:
             # Not above: a guard that only filters searches no knowledge base.
             from ragguard.attribution.search import of_tenant
 
             self.retrieve = of_tenant(self.retrieve, self.event.tenant)
             self._held = _held(self.store, self.event)
+            self._read = _read(self.event, self.seen)
 
     def in_order(self, query: str, limit: int) -> list[Passage]:
         """Search as the retriever ranks."""
@@ -63,7 +65,7 @@ class EventSearch:
 
     def read_first(self, query: str, limit: int) -> list[Passage]:
         """Search for what was read, and then for all else, last what the filter drops."""
-        read = self._read()
+        read = self._read
         page = self.in_order(query, max(limit, _RANKS) if read else limit)
         first = [one.text for one in page[:_RANKS]] if read else []
         keys = content_keys(first)
@@ -78,17 +80,16 @@ class EventSearch:
 
     def is_reordered(self, k: int) -> bool:
         """Return True if the filter drops one of the first k that the retriever ranks."""
-        if self.retrieve is None or not self._read():
+        if not self._read:
             return False
         first = self.in_order(self.event.query, k)
         return any(shows_one(self.event.query, passage.text) for passage in first)
 
-    def _read(self) -> set[str]:
-        if self.retrieve is None:
-            return set()
-        event, passed = self.event, self.seen.has_passed
-        texts = [one.text for one in event.passages]
-        return set(content_keys([one for one in texts if passed(one, event.tenant) is not False]))
+
+def _read(event: Event, seen: RecentPassages) -> set[str]:
+    texts = [one.text for one in event.passages]
+    passed = [one for one in texts if seen.has_passed(one, event.tenant) is not False]
+    return set(content_keys(passed))
 
 
 def _held(store: AuditStore, event: Event) -> Set[str]:

@@ -106,8 +106,8 @@ def measure_for(
 ) -> Calibration:
     """Return what a query is compared with: the sample of its class, else the shipped one.
 
-    One that is too small to be sure lowers no threshold, it only raises. The
-    class is whether it only names something, which nobody who writes passages has a hand in. A
+    A sample that is not `confident` lowers no threshold: the shipped one counts as well. The class
+    is whether a query only names something, which nobody who writes passages has a hand in. A
     `calibration` of None is the shipped one, which alone minds `with_reference`: whether passages
     below the `size` first ones are known.
     """

@@ -36,7 +36,7 @@ class Gaps:
         most: How many letters a row of them may have.
         beginnings: From what a word of `SHORTEST` letters or more begins with to such words, of
             many the first ones.
-        pieces: What else such a word may be cut into.
+        inner: Such words without their first letter: any other piece stands in one of these lines.
     """
 
     def __init__(self, query: TokenizedQuery) -> None:
@@ -46,15 +46,14 @@ class Gaps:
         self.heads = {(word + one)[:2] for word in words for one in first}
         self.tails = {(one + word)[-2:] for word in words for one in last}
         self.most = _MOST * sum(map(len, query.sequence))
+        long = [word for word in words if SHORTEST <= len(word) <= LONGEST and word.isalpha()]
+        self.inner = "\n".join([word[1:] for word in long])
         self.beginnings: dict[str, list[str]] = {}
-        self.pieces: set[str] = set()
-        for word in words:
-            if SHORTEST <= len(word) <= LONGEST and word.isalpha():
-                for at in range(1, len(word)):
-                    alike = self.beginnings.setdefault(word[:at], [])
-                    if len(alike) < _ALIKE:
-                        alike.append(word)
-                    self.pieces |= {word[at:end] for end in range(at + 1, len(word) + 1)}
+        for word in long:
+            for at in range(1, len(word)):
+                alike = self.beginnings.setdefault(word[:at], [])
+                if len(alike) < _ALIKE:
+                    alike.append(word)
 
     @WorkedOutOnce
     def word(self) -> re.Pattern[str]:
@@ -85,7 +84,7 @@ def regap_words(
     # Passages of one set have many words in common: each is looked at once.
     odd = frozenset[str]().union(*[passage.once(_odd) for passage in passages])
     rows = gaps.rows(odd - query.distinct)
-    signs = rows.keys() | (odd & gaps.pieces)
+    signs = rows.keys() | {one for one in odd if one in gaps.inner}
     return [
         passage
         if passage.once(_odd).isdisjoint(signs)
