@@ -19,7 +19,7 @@ from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision
 from ragguard.inline.drift import Drift, drift
 from ragguard.inline.scoring import SCORER, nonconformity
-from ragguard.inline.tokens import tokenize_query
+from ragguard.inline.tokens import TokenizedQuery, tokenize_query
 
 
 def record_of(decision: Decision, query: str) -> ScoredQuery | None:
@@ -40,7 +40,11 @@ def record_of(decision: Decision, query: str) -> ScoredQuery | None:
 
 def question_hash(query: str) -> str:
     """Return 16 hex digits of a question's content words: shuffling changes nothing."""
-    words = " ".join(sorted(tokenize_query(query).content)).encode("utf-8", "surrogatepass")
+    return tokenize_query(query).once(_hash)
+
+
+def _hash(query: TokenizedQuery) -> str:
+    words = " ".join(sorted(query.content)).encode("utf-8", "surrogatepass")
     return blake2b(words, digest_size=8).hexdigest()
 
 

@@ -207,12 +207,7 @@ class Calibration:
             highest = nextafter(float(self.beside.scores[-1]), inf)
             other = min(highest, self.beside.threshold(alpha, min(judged, self.beside.size)))
         blocks = max(1, ceil(judged / self.size))
-        above = floor(alpha * (1 + len(self.scores)) / blocks + 1e-9) - 1
-        if above < 0:
-            return inf
-        if above >= len(self.scores):
-            return other
-        return max(other, nextafter(float(self.scores[-1 - above]), inf))
+        return max(other, _least(self.scores, alpha / blocks))
 
     def reach(self, alpha: float) -> int:
         """Return how many passages of a query may be counted so that `alpha` is still reachable.
@@ -228,6 +223,10 @@ class Calibration:
         m = len(self.passage_scores)
         at_least = m - np.searchsorted(self.passage_scores, suspicions, side="left")
         return np.asarray((1.0 + at_least) / (1.0 + m), dtype=np.float64)
+
+    def passage_threshold(self, alpha: float) -> float:
+        """Return the smallest suspicion of a p-value of `alpha` at most; infinity if none has."""
+        return _least(self.passage_scores, alpha)
 
     def require(self, alpha: float) -> None:
         """Check that the sample is large enough for a p-value of `alpha` to exist.
@@ -271,6 +270,14 @@ def lifted(
     rank = np.ceil(bound * (size + 1)).astype(int)
     kept = np.searchsorted(rank, np.arange(1, size + 1), side="right") - 1
     return np.asarray(ordered[np.maximum(kept, 0)][::-1], dtype=np.float64)
+
+
+def _least(scores: Floats, alpha: float) -> float:
+    """Return the smallest number of a p-value of `alpha` at most among ascending scores."""
+    above = floor(alpha * (1 + len(scores)) + 1e-9) - 1
+    if above < 0:
+        return inf
+    return nextafter(float(scores[-1 - above]), inf) if above < len(scores) else -inf
 
 
 def _needed(alpha: float) -> float:

@@ -109,12 +109,13 @@ class ConformalFilter:
             judged = _extended(scored, gather(query, passages, len(passages), budget), k)
         with np.errstate(divide="ignore"):  # what may spend nothing cannot go
             p_values = calibration.passage_p_values(judged.suspicion) / shares
-        lines = [calibration.threshold(self._alpha * share, counted) for share in shares.tolist()]
+        spent = (self._alpha * shares).tolist()
         asked = tokenize_query(query).distinct
         selection = select(
             p_values,
             judged.suspicion,
-            np.array(lines),
+            np.array([calibration.threshold(alpha, counted) for alpha in spent]),
+            np.array([calibration.passage_threshold(alpha) for alpha in spent]),
             lambda row: tokenize_ends(passages[row].text).once(content_words) - asked,
         )
         return passed(

@@ -98,17 +98,10 @@ class Scorer:
         return highest
 
 
-_WAYS = np.array([name not in BY_HAND and name != "manner" for name in DETECTORS])
 _SHIPPED = Scorer(DETECTORS)
-_REPETITION = np.array(
-    [
-        SIGNALS.index(signal)
-        for detector, of_way in zip(DETECTORS.values(), _WAYS, strict=True)
-        if of_way
-        for signal in detector.weights
-        if signal != "manner"
-    ]
-)
+_WAYS = sum([name not in BY_HAND and name != "manner" for name in DETECTORS])
+_IS_WAY = np.arange(len(DETECTORS)) < _WAYS  # they are the first
+_REPETITION = SIGNALS.index("gibberish")  # signals, the first, are those of the ways
 NOTHING = float(_SHIPPED.biases.max())
 """What a passage without any signal gets, in nats."""
 
@@ -119,10 +112,10 @@ def repeating(signals: Floats) -> list[int]:
     None where that makes no passage more suspicious than it is by the other detectors: then it does
     not matter what honest pages repeat, as of most sets.
     """
-    hit = signals[:, _REPETITION].any(axis=1)
+    hit = signals[:, :_REPETITION].any(axis=1)
     if hit.any():
         scores = _SHIPPED.scores(signals)
-        hit &= (scores[:, _WAYS].max(axis=1) >= scores[:, ~_WAYS].max(axis=1)).any()
+        hit &= (scores[:, :_WAYS].max(axis=1) >= scores[:, _WAYS:].max(axis=1)).any()
     rows: list[int] = np.flatnonzero(hit).tolist()
     return rows
 
@@ -165,7 +158,7 @@ def contributions(signals: Floats, expected: NDArray[np.bool_] | None = None) ->
 
 def _scores(signals: Floats, expected: NDArray[np.bool_] | None, nats: float = EXPECTED) -> Floats:
     scores = _SHIPPED.scores(signals)
-    return scores if expected is None else scores - nats * (expected[:, np.newaxis] & _WAYS)
+    return scores if expected is None else scores - nats * (expected[:, np.newaxis] & _IS_WAY)
 
 
 def nonconformity(suspicion: Floats) -> float:

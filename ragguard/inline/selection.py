@@ -26,10 +26,12 @@ from ragguard.inline.features.concentration import cosine
 _FALSE_DISCOVERY_RATE = 0.01  # that of the gate, by default
 _COMPANION_P = 0.05  # as unusual as what is marked, by default
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
-_LIKENESS = 8.5  # nats for a cosine of 1 of what two passages say besides the question
+_LIKENESS = 10.0  # nats for a cosine of 1 of what two passages say besides the question
 _ALIKE = 0.4  # cosine from which on likeness says no more
-_ENOUGH = 5.8  # nats that there must be in all: the line of the shipped calibration for k = 5
 _COMPARED = 20  # of those that go, the most suspicious, so that the work grows with the set alone
+_HALF = 0.5  # a passage that says nothing: likeness to few says less
+_MOST = _LIKENESS * _ALIKE * (1 + _COMPARED / (_COMPARED + _HALF))  # nats of likeness
+_ENOUGH = 6.6  # nats that there must be in all: more than `_MOST` and no sign of its own
 
 
 @dataclass(frozen=True)
@@ -56,16 +58,18 @@ def select(
     p_values: NDArray[np.float64],
     suspicion: NDArray[np.float64],
     lines: NDArray[np.float64],
+    unusual: NDArray[np.float64],
     words: Callable[[int], frozenset[str]],
 ) -> Selection:
     """Choose what goes by words, and what may go with it.
 
-    `lines` are the suspicions from which on each passage would fire the gate, float64 of shape
-    (n,); `words` gives the content words of a passage by its row, without the question's.
+    `lines` are the suspicions from which on each passage would fire the gate, `unusual` those from
+    which on few clean passages have as much, both float64 of shape (n,); `words` gives the content
+    words of a passage by its row, without the question's.
     """
     found = rejected(p_values)
     going = found | (suspicion >= lines)
-    going |= alike(suspicion, going, lines, words)
+    going |= alike(suspicion, going, unusual, words)
     return Selection(found, going, companions(p_values, suspicion, found) & ~going)
 
 
@@ -92,25 +96,24 @@ def rejected(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
 def alike(
     suspicion: NDArray[np.float64],
     found: NDArray[np.bool_],
-    lines: NDArray[np.float64],
+    unusual: NDArray[np.float64],
     words: Callable[[int], frozenset[str]],
 ) -> NDArray[np.bool_]:
     """Mark the passages that go because they say what those say that go, besides the question.
 
-        suspicion_i + 8.5 (c_1 + c_2 / 2 + c_3 / 4 + ...) >= max(line_i, 5.8)
+        suspicion_i + 10 (max c_j + sum of c_j / (n + 1/2)) >= max(unusual_i, 6.6)
 
-    with c the cosines of W_i and the W of those that go, each 0.4 at most, the highest first; then
-    anew, since what says the same as these goes as well. Texts that are planted for one question
-    say one thing: likeness adds to the evidence of a passage, which is log-odds. It does not
-    suffice by itself, or decoys that copy a good page would take it along, and one decoy says half
-    of what many do.
+    with c_j the cosines of W_i and the W of the n that go, each 0.4 at most; then anew, since what
+    says the same as these goes as well. Texts that are planted for one question say one thing, all
+    of them: likeness adds to the evidence of a passage, which is log-odds. It does not suffice by
+    itself, or decoys that copy a good page would take it along; to one that goes it is worth less.
 
-    `found` goes by itself, and is not marked again; `lines` are the suspicions from which on each
-    passage does, float64 of shape (n,), here at least that of the shipped calibration. `words`
-    gives W, the content words of a passage by its row, without the question's.
+    `found` goes by itself, and is not marked again; `unusual` are the suspicions, float64 of shape
+    (n,), that few clean passages have. `words` gives W, the content words of a passage by its row,
+    without the question's.
     """
-    needs = np.maximum(lines, _ENOUGH) - suspicion
-    near = (needs < 2 * _LIKENESS * _ALIKE) & ~found
+    needs = np.maximum(unusual, _ENOUGH) - suspicion
+    near = (needs <= _MOST) & ~found
     cosines: dict[int, list[float]] = {row: [] for row in np.flatnonzero(near).tolist()}
     clearest = np.argsort(-np.where(found, suspicion, -np.inf), kind="stable")
     fresh: list[int] = clearest[: min(found.sum(), _COMPARED)].tolist()
@@ -121,7 +124,6 @@ def alike(
         gone = [said(row) for row in fresh]
         for row, known in cosines.items():
             known += [min(cosine(said(row), one), _ALIKE) for one in gone]
-            known.sort(reverse=True)
         fresh = [row for row, known in cosines.items() if _likeness(known) >= needs[row]]
         marked[fresh] = True
         for row in fresh:
@@ -131,8 +133,8 @@ def alike(
 
 
 def _likeness(cosines: Sequence[float]) -> float:
-    """Return what likeness to others that go says, in nats; `cosines` are the highest first."""
-    return _LIKENESS * sum([one * 0.5**place for place, one in enumerate(cosines)])
+    """Return what likeness to others that go says, in nats."""
+    return _LIKENESS * (max(cosines) + sum(cosines) / (len(cosines) + _HALF))
 
 
 def companions(

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 _MAX_BYTES = 128 * 2**20  # of all passages that are remembered, with what features keep of them
 _WORD_BYTES = 300  # of a word in a tuple and in sets, that of names among them
-_MAX_QUERY_BYTES = 16 * 2**20
+_MAX_QUERY_BYTES = 48 * 2**20  # of one a 256th at most: some 45 words
 ENDS = 2_000
 """Characters at both ends of a passage that are read whatever the time."""
 

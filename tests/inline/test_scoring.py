@@ -9,6 +9,8 @@ from hypothesis.extra import numpy as hnp
 from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import (
+    _REPETITION,
+    _WAYS,
     BY_HAND,
     DETECTORS,
     EXPECTED,
@@ -243,6 +245,13 @@ def test_repeating_is_what_has_a_signal_of_a_way_to_carry_the_question():
     assert repeating(np.vstack(rows)) == [2, 3]
     # Nothing is to be looked up where no way leads.
     assert repeating(np.vstack([signals_of(verbatim_question=0.1)])) == []
+
+
+def test_the_ways_and_their_signals_come_first():
+    ways = [name for name in DETECTORS if name not in BY_HAND and name != "manner"]
+    assert list(DETECTORS)[:_WAYS] == ways
+    theirs = {one for way in ways for one in DETECTORS[way].weights} - {"manner"}
+    assert set(SIGNALS[:_REPETITION]) == theirs
 
 
 @given(matrices)

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.scoring import suspicions
+from ragguard.inline.scoring import NOTHING, suspicions
 from ragguard.inline.selection import (
     _ALIKE,
     _COMPANION_P,
     _COMPANION_SHARE,
     _ENOUGH,
     _LIKENESS,
+    _MOST,
     alike,
     companions,
     discoveries,
@@ -24,8 +24,8 @@ from ragguard.inline.selection import (
 
 def chosen(p_values, suspicion, isolated):
     """What goes where no passage would fire the gate by itself, or says what another says."""
-    lines = np.full(len(p_values), np.inf)
-    return select(p_values, suspicion, lines, {}.__getitem__).with_isolated(isolated)
+    never = np.full(len(p_values), np.inf)
+    return select(p_values, suspicion, never, never, {}.__getitem__).with_isolated(isolated)
 
 
 shares = st.lists(st.floats(0.001, 1.0), min_size=1, max_size=12)
@@ -124,7 +124,7 @@ def test_one_passage_goes_alone(value):
 def test_what_would_fire_the_gate_goes_but_takes_no_companion_along():
     p_values, suspicion = np.array([0.0001, 0.02, 0.02, 1.0]), np.array([10.0, 6.0, 5.0, -1.0])
     said = [frozenset("ab"), frozenset("cd"), frozenset("xy"), frozenset("z")]
-    selection = select(p_values, suspicion, np.full(4, 5.9), said.__getitem__)
+    selection = select(p_values, suspicion, np.full(4, 5.9), np.full(4, 6.6), said.__getitem__)
     assert selection.found.tolist() == [True, False, False, False]
     assert selection.going.tolist() == [True, True, False, False]
     assert selection.joining.tolist() == [False, False, True, False]
@@ -143,49 +143,57 @@ def test_what_says_the_same_adds_to_what_a_passage_shows_itself():
     suspicion = np.array([8.0, 2.7, 2.7, 2.7, 2.7])
     found = np.array([True, False, False, False, False])
 
-    def at(line, shown=suspicion):
-        return alike(shown, found, np.full(len(shown), line), SAID.__getitem__).tolist()
+    def at(unusual, shown=suspicion):
+        return alike(shown, found, np.full(len(shown), unusual), SAID.__getitem__).tolist()
 
-    # Cosines to the first: 3/4, 2/4, 0 and none; from 0.4 on they add 3.4 nats. The fourth goes
-    # with the third, which says half of what it says.
-    assert at(6.0) == [0, 1, 1, 1, 0]
-    assert at(6.2) == [0, 0, 0, 0, 0]
-    # A lower line does not make likeness say more.
-    assert at(1.0, np.array([8.0, 2.3, 2.39, 2.7, 2.7])) == [0, 0, 0, 0, 0]
+    # Cosines to the first: 3/4, 2/4, 0 and none; 0.4 and more add 10 (0.4 + 0.4 / 1.5) = 6.67 nats.
+    # Of the three that then go the fourth is like one: 10 (0.4 + 0.4 / 3.5) = 5.14 nats.
+    assert at(7.8) == [0, 1, 1, 1, 0]
+    assert at(7.9) == [0, 1, 1, 0, 0]
+    assert at(9.4) == [0, 0, 0, 0, 0]
+    # Where that is less unusual likeness says no more.
+    assert at(1.0, np.array([8.0, -0.07, -1.0, 2.7, 2.7])) == [0, 0, 0, 0, 0]
+    assert at(1.0, np.array([8.0, -0.06, -1.0, 2.7, 2.7])) == [0, 1, 0, 0, 0]
 
 
 def test_half_as_alike_adds_half_as_much():
     one, other = frozenset("abcdefghijklmnop"), frozenset("abCDEFGHIJKLMNOP")
     suspicion, found = np.array([8.0, 5.0]), np.array([True, False])
-    # A cosine of 2/16 adds 1.0625 nats.
-    for line, goes in ((6.06, True), (6.07, False)):
-        assert alike(suspicion, found, np.full(2, line), [one, other].__getitem__).tolist() == [
-            False,
-            goes,
-        ]
+    # A cosine of 2/16 adds 10 (1/8 + 1/12) = 2.083 nats.
+    for unusual, goes in ((7.08, True), (7.09, False)):
+        marked = alike(suspicion, found, np.full(2, unusual), [one, other].__getitem__)
+        assert marked.tolist() == [False, goes]
 
 
-def test_each_further_one_that_says_the_same_adds_half_as_much():
+def test_likeness_to_many_says_more_than_to_one():
     said = [frozenset("ab")] * 4
-    suspicion, found = np.array([9.0, 8.0, 7.0, 0.1]), np.array([True, True, True, False])
-    for number, nats in ((1, 3.4), (2, 5.1), (3, 5.95)):
+    for number, nats in ((1, 4.0 + 4.0 / 1.5), (2, 4.0 + 8.0 / 2.5), (3, 4.0 + 12.0 / 3.5)):
         found = np.arange(4) < number
-        shown = np.where(found, suspicion, -9.0)
-        for line, goes in ((6.0, True), (6.01, False)):
-            shown[3] = 6.0 - nats + 1e-9
-            assert alike(shown, found, np.full(4, line), said.__getitem__)[3] == goes
+        shown = np.where(found, [9.0, 8.0, 7.0, 0.0], -9.0)
+        shown[3] = 7.0 - nats + 1e-9
+        for unusual, goes in ((7.0, True), (7.01, False)):
+            assert alike(shown, found, np.full(4, unusual), said.__getitem__)[3] == goes
+
+
+def test_what_is_like_one_of_many_that_go_stays():
+    """Planted texts all say one thing: what only one of three says is none of them."""
+    said = [frozenset("ab"), frozenset("cd"), frozenset("ef"), frozenset("ab")]
+    suspicion, found = np.array([9.0, 9.0, 9.0, 1.0]), np.arange(4) < 3
+    assert not alike(suspicion, found, np.full(4, 6.6), said.__getitem__).any()
+    found = np.arange(4) < 1
+    assert alike(suspicion, found, np.full(4, 6.6), said.__getitem__)[3]
 
 
 def test_what_follows_takes_others_along():
     said = [frozenset("abcd"), frozenset("abxy"), frozenset("xyuv")]
-    suspicion, found = np.array([8.0, 3.0, 3.0]), np.array([True, False, False])
-    assert alike(suspicion, found, np.full(3, 6.0), said.__getitem__).tolist() == [
+    suspicion, found = np.array([8.0, 0.5, 1.5]), np.array([True, False, False])
+    assert alike(suspicion, found, np.full(3, 7.0), said.__getitem__).tolist() == [
         False,
         True,
         True,
     ]
-    suspicion[1] = 2.5  # it stays, and says nothing of the third
-    assert not alike(suspicion, found, np.full(3, 6.0), said.__getitem__).any()
+    suspicion[1] = 0.3  # it stays, and says nothing of the third
+    assert not alike(suspicion, found, np.full(3, 7.0), said.__getitem__).any()
 
 
 def test_what_may_spend_nothing_does_not_follow():
@@ -237,7 +245,7 @@ def test_a_chain_of_likeness_reads_each_passage_once_and_ends():
 
 def test_no_words_are_read_where_nothing_could_go():
     found = np.array([True, False])
-    assert not alike(np.array([8.0, -1.1]), found, np.full(2, 5.0), {}.__getitem__).any()
+    assert not alike(np.array([8.0, NOTHING]), found, np.full(2, 5.0), {}.__getitem__).any()
 
 
 @given(st.integers(0, 24), st.data())
@@ -259,15 +267,15 @@ def test_alike_against_the_formula(quarters, data):
                 for other in gone
                 if words[row] and words[other]
             ]
+            known = [min(one, _ALIKE) for one in cosines]
             total = suspicion[row]
-            for place, one in enumerate(sorted(cosines, reverse=True)):
-                total += _LIKENESS * min(one, _ALIKE) / 2**place
+            if known:
+                total += _LIKENESS * (max(known) + sum(known) / (len(gone) + 0.5))
             if total >= max(line, _ENOUGH):
                 more.add(row)
         gone |= more
     assert set(np.flatnonzero(marked).tolist()) == gone - set(np.flatnonzero(found).tolist())
 
 
-def test_likeness_needs_what_the_shipped_line_is_to_a_tenth():
-    line = gate_threshold(None, 0.01, 5, with_reference=False)
-    assert round(line, 1) == _ENOUGH
+def test_there_must_be_more_than_likeness_and_no_sign():
+    assert NOTHING + _MOST < _ENOUGH
