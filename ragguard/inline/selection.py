@@ -26,12 +26,12 @@ from ragguard.inline.features.concentration import cosine
 _FALSE_DISCOVERY_RATE = 0.01  # that of the gate, by default
 _COMPANION_P = 0.05  # as unusual as what is marked, by default
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
-_LIKENESS = 10.0  # nats for a cosine of 1 of what two passages say besides the question
-_ALIKE = 0.4  # cosine from which on likeness says no more
+_LIKENESS = 24.0  # nats for a cosine of 1 of what two passages say besides the question
+_ALIKE = 0.3  # cosine from which on likeness says no more
 _COMPARED = 20  # of those that go, the most suspicious, so that the work grows with the set alone
-_HALF = 0.5  # a passage that says nothing: likeness to few says less
-_MOST = _LIKENESS * _ALIKE * (1 + _COMPARED / (_COMPARED + _HALF))  # nats of likeness
-_ENOUGH = 6.6  # nats that there must be in all: more than `_MOST` and no sign of its own
+_HALF = 0.5  # of a passage that is unlike all: likeness to few says less
+_MOST = _LIKENESS * _ALIKE * _COMPARED / (_COMPARED + _HALF)  # nats that likeness says
+_ENOUGH = 5.9  # nats that there must be in all: more than `_MOST` and no sign of its own
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,13 @@ def alike(
 ) -> NDArray[np.bool_]:
     """Mark the passages that go because they say what those say that go, besides the question.
 
-        suspicion_i + 10 (max c_j + sum of c_j / (n + 1/2)) >= max(unusual_i, 6.6)
+        suspicion_i + 24 (sum of c_j) / (n + 1/2) >= max(unusual_i, 5.9)
 
-    with c_j the cosines of W_i and the W of the n that go, each 0.4 at most; then anew, since what
-    says the same as these goes as well. Texts that are planted for one question say one thing, all
-    of them: likeness adds to the evidence of a passage, which is log-odds. It does not suffice by
-    itself, or decoys that copy a good page would take it along; to one that goes it is worth less.
+    with c_j the cosines of W_i and the W of the n that go, each 0.3 at most; then anew, since what
+    says the same as these goes as well. Texts that are planted for one question all say one thing,
+    so that likeness to them (s_mean of RAGDefender's concentration factor) adds to the evidence of
+    a passage, which is log-odds. It does not suffice by itself, or decoys that copy a good page
+    would take it along.
 
     `found` goes by itself, and is not marked again; `unusual` are the suspicions, float64 of shape
     (n,), that few clean passages have. `words` gives W, the content words of a passage by its row,
@@ -134,7 +135,7 @@ def alike(
 
 def _likeness(cosines: Sequence[float]) -> float:
     """Return what likeness to others that go says, in nats."""
-    return _LIKENESS * (max(cosines) + sum(cosines) / (len(cosines) + _HALF))
+    return _LIKENESS * sum(cosines) / (len(cosines) + _HALF)
 
 
 def companions(

@@ -146,28 +146,28 @@ def test_what_says_the_same_adds_to_what_a_passage_shows_itself():
     def at(unusual, shown=suspicion):
         return alike(shown, found, np.full(len(shown), unusual), SAID.__getitem__).tolist()
 
-    # Cosines to the first: 3/4, 2/4, 0 and none; 0.4 and more add 10 (0.4 + 0.4 / 1.5) = 6.67 nats.
-    # Of the three that then go the fourth is like one: 10 (0.4 + 0.4 / 3.5) = 5.14 nats.
-    assert at(7.8) == [0, 1, 1, 1, 0]
-    assert at(7.9) == [0, 1, 1, 0, 0]
-    assert at(9.4) == [0, 0, 0, 0, 0]
+    # Cosines to the first: 3/4, 2/4, 0 and none; from 0.3 on they add 24 * 0.3 / 1.5 = 4.8 nats.
+    # Of the three that then go the fourth is like one: 24 * 0.3 / 3.5 = 2.06 nats.
+    assert at(7.5) == [0, 1, 1, 0, 0]
+    assert at(7.51) == [0, 0, 0, 0, 0]
+    assert at(1.0, np.array([8.0, 2.7, 2.7, 3.9, 2.7])) == [0, 1, 1, 1, 0]
     # Where that is less unusual likeness says no more.
-    assert at(1.0, np.array([8.0, -0.07, -1.0, 2.7, 2.7])) == [0, 0, 0, 0, 0]
-    assert at(1.0, np.array([8.0, -0.06, -1.0, 2.7, 2.7])) == [0, 1, 0, 0, 0]
+    assert at(1.0, np.array([8.0, 1.09, -1.0, 3.8, 2.7])) == [0, 0, 0, 0, 0]
+    assert at(1.0, np.array([8.0, 1.11, -1.0, 3.8, 2.7])) == [0, 1, 0, 0, 0]
 
 
 def test_half_as_alike_adds_half_as_much():
     one, other = frozenset("abcdefghijklmnop"), frozenset("abCDEFGHIJKLMNOP")
     suspicion, found = np.array([8.0, 5.0]), np.array([True, False])
-    # A cosine of 2/16 adds 10 (1/8 + 1/12) = 2.083 nats.
-    for unusual, goes in ((7.08, True), (7.09, False)):
+    # A cosine of 2/16 adds 24 * 1/8 / 1.5 = 2 nats.
+    for unusual, goes in ((7.0, True), (7.01, False)):
         marked = alike(suspicion, found, np.full(2, unusual), [one, other].__getitem__)
         assert marked.tolist() == [False, goes]
 
 
 def test_likeness_to_many_says_more_than_to_one():
     said = [frozenset("ab")] * 4
-    for number, nats in ((1, 4.0 + 4.0 / 1.5), (2, 4.0 + 8.0 / 2.5), (3, 4.0 + 12.0 / 3.5)):
+    for number, nats in ((1, 7.2 / 1.5), (2, 14.4 / 2.5), (3, 21.6 / 3.5)):
         found = np.arange(4) < number
         shown = np.where(found, [9.0, 8.0, 7.0, 0.0], -9.0)
         shown[3] = 7.0 - nats + 1e-9
@@ -178,21 +178,21 @@ def test_likeness_to_many_says_more_than_to_one():
 def test_what_is_like_one_of_many_that_go_stays():
     """Planted texts all say one thing: what only one of three says is none of them."""
     said = [frozenset("ab"), frozenset("cd"), frozenset("ef"), frozenset("ab")]
-    suspicion, found = np.array([9.0, 9.0, 9.0, 1.0]), np.arange(4) < 3
-    assert not alike(suspicion, found, np.full(4, 6.6), said.__getitem__).any()
+    suspicion, found = np.array([9.0, 9.0, 9.0, 2.0]), np.arange(4) < 3
+    assert not alike(suspicion, found, np.full(4, 5.9), said.__getitem__).any()
     found = np.arange(4) < 1
-    assert alike(suspicion, found, np.full(4, 6.6), said.__getitem__)[3]
+    assert alike(suspicion, found, np.full(4, 5.9), said.__getitem__)[3]
 
 
 def test_what_follows_takes_others_along():
     said = [frozenset("abcd"), frozenset("abxy"), frozenset("xyuv")]
-    suspicion, found = np.array([8.0, 0.5, 1.5]), np.array([True, False, False])
+    suspicion, found = np.array([8.0, 2.3, 4.2]), np.array([True, False, False])
     assert alike(suspicion, found, np.full(3, 7.0), said.__getitem__).tolist() == [
         False,
         True,
         True,
     ]
-    suspicion[1] = 0.3  # it stays, and says nothing of the third
+    suspicion[1] = 2.1  # it stays, and says nothing of the third
     assert not alike(suspicion, found, np.full(3, 7.0), said.__getitem__).any()
 
 
@@ -215,7 +215,7 @@ def test_likeness_does_not_suffice_by_itself():
 def test_only_the_clearest_are_compared_with():
     """Of 30 that go the last says the same, and nobody asks it."""
     n = 31
-    suspicion = np.array([*np.linspace(12.0, 9.0, n - 1), 4.0])
+    suspicion = np.array([*np.linspace(12.0, 9.0, n - 1), 5.6])
     found = np.arange(n) < n - 1
     said = [frozenset("xy")] * (n - 2) + [frozenset("ab")] * 2
     assert not alike(suspicion, found, np.full(n, 5.0), said.__getitem__).any()
@@ -236,8 +236,8 @@ def test_a_chain_of_likeness_reads_each_passage_once_and_ends():
         read.append(row)
         return Said(range(10 * row, 10 * row + 20))
 
-    suspicion = np.where(np.arange(n) < 1, 20.0, 2.5)
-    marked = alike(suspicion, np.arange(n) < 1, np.full(n, 5.8), words)
+    suspicion = np.where(np.arange(n) < 1, 20.0, 5.8)
+    marked = alike(suspicion, np.arange(n) < 1, np.full(n, 5.9), words)
     assert np.flatnonzero(marked).tolist() == list(range(1, 21))
     assert sorted(read) == list(range(n))
     assert len(compared) <= 20 * n
@@ -270,7 +270,7 @@ def test_alike_against_the_formula(quarters, data):
             known = [min(one, _ALIKE) for one in cosines]
             total = suspicion[row]
             if known:
-                total += _LIKENESS * (max(known) + sum(known) / (len(gone) + 0.5))
+                total += _LIKENESS * sum(known) / (len(gone) + 0.5)
             if total >= max(line, _ENOUGH):
                 more.add(row)
         gone |= more
