@@ -37,7 +37,8 @@ class RecentPassages:
 
         With a response they are kept under the two of them; of metadata what a report keeps.
         """
-        kept = tuple(map(light, passages))
+        vectors = [one.embedding.nbytes for one in passages if one.embedding is not None]
+        kept = tuple([light(one, 2 * sum(vectors)) for one in passages])
         size = 800 + sys.getsizeof(query) + sys.getsizeof(response) + passages_bytes(kept)
         self._passages.put((tenant, (query, response)), kept, size)
         # Not a str with methods of its own, which may do anything when it is compared.
@@ -93,15 +94,17 @@ def passages_bytes(passages: Sequence[Passage]) -> int:
     return size
 
 
-def light(passage: Passage) -> Passage:
+def light(passage: Passage, shared: int = 0) -> Passage:
     """Return the passage, without its metadata if that is larger than `MAX_METADATA`.
 
     Whoever writes it may nest it, and what is kept of many queries or reports must be bounded. So
-    of a vector that is part of a larger array a copy is kept, and not all of the array.
+    of a vector that is part of an array of more than `shared` bytes a copy is kept, and not all of
+    the array.
     """
     changes: dict[str, Any] = {}
-    if passage.embedding is not None and passage.embedding.base is not None:
-        changes["embedding"] = passage.embedding.copy()
+    if passage.embedding is not None and (whole := passage.embedding.base) is not None:
+        if getattr(whole, "nbytes", math.inf) > shared:
+            changes["embedding"] = passage.embedding.copy()
     if _bytes_of(passage.metadata) > MAX_METADATA:
         changes["metadata"] = {}
     if not changes:
