@@ -102,9 +102,10 @@ def light(passage: Passage, shared: int = 0) -> Passage:
     the array.
     """
     changes: dict[str, Any] = {}
-    if passage.embedding is not None and (whole := passage.embedding.base) is not None:
-        if getattr(whole, "nbytes", math.inf) > shared:
-            changes["embedding"] = passage.embedding.copy()
+    vector = passage.embedding
+    whole = None if vector is None else vector.base
+    if vector is not None and whole is not None and getattr(whole, "nbytes", math.inf) > shared:
+        changes["embedding"] = vector.copy()
     if _bytes_of(passage.metadata) > MAX_METADATA:
         changes["metadata"] = {}
     if not changes:
