@@ -30,7 +30,7 @@ from ragguard.inline.query_form import (
     has_question_mark,
     is_to_complete,
 )
-from ragguard.text import STOP_WORDS, tokens
+from ragguard.text import STOP_WORDS, has_function_words, tokens
 from ragguard.text.ngrams import ngrams, words_meant
 
 MOST = 3
@@ -257,12 +257,12 @@ def _clause_asked_about(text: str) -> str:
 
 
 def _is_statement(text: str) -> bool:
-    """Return True if a text has the order of a statement, whatever mark ends it."""
+    """Return True if an English text has the order of a statement, whatever mark ends it."""
     if text.count("?") != 1 or not text.rstrip(_AFTER_MARK).endswith("?"):
         return False
     words, begins = tokens(text), tokens(text.split(",", 1)[0])
-    if _STATING.isdisjoint(begins[1:]):
-        return False
+    if _STATING.isdisjoint(begins[1:]) or not has_function_words(words):
+        return False  # "was" is "what" in German
     return INTERROGATIVES.isdisjoint(words) and not is_to_complete(words)
 
 

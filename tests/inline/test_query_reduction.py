@@ -182,6 +182,19 @@ def test_a_statement_with_a_question_mark_tells(query):
 
 
 @pytest.mark.parametrize(
+    "query",
+    [
+        "Der Leuchtturm sah sich selbst als was im Vergleich zum Hafen?",
+        "Farul are lumina cea mai puternică din port?",
+        "O farol da Ponta do Sal fica onde?",
+    ],
+)
+def test_what_is_not_english_is_no_statement_for_a_word_that_would_be_a_verb(query):
+    assert told_in(query) == ""
+    assert not tokenize_query(query).tells
+
+
+@pytest.mark.parametrize(
     "asked", ["since which version: {}?", "Is there a report of it: {}?", "Was it ever so: {}?"]
 )
 def test_what_stands_behind_an_announcement_that_asks_is_told(asked):
