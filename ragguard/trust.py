@@ -145,10 +145,15 @@ class Trust:
             return "open"
         return "open"
 
+    @property
+    def open_share(self) -> float:
+        """The share of alpha that open passages may spend."""
+        return 1.0 - (self.known_share if self.known else 0.0)
+
     def shares(self, passages: Sequence[Passage]) -> NDArray[np.float64]:
         """Return the share of alpha that each of n passages' classes may spend: float64 (n,)."""
-        known = self.known_share if self.known else 0.0
-        share = {"protected": 0.0, "known": known, "open": 1.0 - known}
+        left = self.open_share
+        share = {"protected": 0.0, "known": 1.0 - left, "open": left}
         return np.array([share[self.class_of(one)] for one in passages], np.float64)
 
 

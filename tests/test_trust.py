@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ragguard import Guard, Passage
 from ragguard.audit import QuarantineEntry
 from ragguard.content import content_key
-from ragguard.errors import InvalidInputError
+from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.trust import Origin, Trust, as_trust, source_of
 
 QUESTION = "Who built the lighthouse of Marrow Bay?"
@@ -346,3 +346,17 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
         (tmp_path / "trust.json").write_bytes(text.encode("utf-8", "surrogatepass"))
         with pytest.raises(InvalidInputError, match=r"trust\.json: "):
             Trust.from_json(tmp_path / "trust.json")
+
+
+def test_a_calibration_must_suffice_for_what_open_passages_may_spend():
+    """Of 105 queries the least p-value is 1/106, and open passages spend nine tenths of 1 %."""
+    pages = [f"Wool number {n} was sold on Mondays by the church of the moor." for n in range(555)]
+    traffic = [
+        (f"who sold the wool of house number {n} at noon", pages[5 * n : 5 * n + 5])
+        for n in range(111)
+    ]
+    with Guard(trust=Trust(known=["wiki"])) as guard:
+        with pytest.raises(CalibrationError, match="at least 111 calibration queries"):
+            guard.calibrate(traffic[:105])
+        guard.calibrate(traffic)
+        assert guard.filter(QUESTION, [POISON, *QUIET]).attacked

@@ -45,8 +45,8 @@ class ConformalFilter:
         trust: Whose passages may spend which share of alpha; None means all alike.
 
     Raises:
-        CalibrationError: The calibration has too few queries for `alpha`, or for one kind of them
-            both it and the shipped one.
+        CalibrationError: The calibration has too few queries for what open passages may spend of
+            `alpha`, or for one kind of them both it and the shipped one.
     """
 
     def __init__(
@@ -59,7 +59,9 @@ class ConformalFilter:
         calibration: Calibration | None = None,
         trust: Trust | None = None,
     ) -> None:
-        require_each_class(calibration, alpha)
+        # What open passages may spend, who may be anybody's: a calibration must suffice for that.
+        self._open_alpha = alpha * (1.0 if trust is None else trust.open_share)
+        require_each_class(calibration, self._open_alpha)
         # Read now, not at the first query.
         class_bigram()
         shipped()
@@ -131,7 +133,11 @@ class ConformalFilter:
     def calibration_for(self, k: int, *, with_reference: bool, naming: bool) -> Calibration:
         """Return what a set of `k` passages is compared with, above others or not."""
         return measure_for(
-            self._calibration, k, with_reference=with_reference, naming=naming, alpha=self._alpha
+            self._calibration,
+            k,
+            with_reference=with_reference,
+            naming=naming,
+            alpha=self._open_alpha,
         )
 
     def select(self, gated: Gated, embedder: Embedder) -> Decision:

@@ -26,12 +26,10 @@ from ragguard.inline.features.concentration import cosine
 _FALSE_DISCOVERY_RATE = 0.01  # that of the gate, by default
 _COMPANION_P = 0.05  # as unusual as what is marked, by default
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
-_LIKENESS = 24.0  # nats for a cosine of 1 of what two passages say besides the question
-_ALIKE = 0.3  # cosine from which on likeness says no more
+_LIKENESS = 8.5  # nats for a cosine of 1 of what two passages say besides the question
+_ALIKE = 0.4  # cosine from which on likeness says no more
+_ENOUGH = 5.8  # nats that there must be in all: the line of the shipped calibration for k = 5
 _COMPARED = 20  # of those that go, the most suspicious, so that the work grows with the set alone
-_HALF = 0.5  # of a passage that is unlike all: likeness to few says less
-_MOST = _LIKENESS * _ALIKE * _COMPARED / (_COMPARED + _HALF)  # nats that likeness says
-_ENOUGH = 5.9  # nats that there must be in all: more than `_MOST` and no sign of its own
 
 
 @dataclass(frozen=True)
@@ -63,13 +61,14 @@ def select(
 ) -> Selection:
     """Choose what goes by words, and what may go with it.
 
-    `lines` are the suspicions from which on each passage would fire the gate, `unusual` those from
-    which on few clean passages have as much, both float64 of shape (n,); `words` gives the content
-    words of a passage by its row, without the question's.
+    `lines` are the suspicions from which on each passage would fire the gate, `unusual` those of
+    which its own p-value is alpha at most, both float64 of shape (n,): the gate of a large set
+    asks for more, as one of many passages is unusual by chance. `words` gives the content words of
+    a passage by its row, without the question's.
     """
     found = rejected(p_values)
     going = found | (suspicion >= lines)
-    going |= alike(suspicion, going, unusual, words)
+    going |= alike(suspicion, going, np.minimum(lines, unusual), words)
     return Selection(found, going, companions(p_values, suspicion, found) & ~going)
 
 
@@ -96,25 +95,25 @@ def rejected(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
 def alike(
     suspicion: NDArray[np.float64],
     found: NDArray[np.bool_],
-    unusual: NDArray[np.float64],
+    lines: NDArray[np.float64],
     words: Callable[[int], frozenset[str]],
 ) -> NDArray[np.bool_]:
     """Mark the passages that go because they say what those say that go, besides the question.
 
-        suspicion_i + 24 (sum of c_j) / (n + 1/2) >= max(unusual_i, 5.9)
+        suspicion_i + 8.5 (c_1 + c_2 / 2 + c_3 / 4 + ...) >= max(line_i, 5.8)
 
-    with c_j the cosines of W_i and the W of the n that go, each 0.3 at most; then anew, since what
-    says the same as these goes as well. Texts that are planted for one question all say one thing,
-    so that likeness to them (s_mean of RAGDefender's concentration factor) adds to the evidence of
-    a passage, which is log-odds. It does not suffice by itself, or decoys that copy a good page
-    would take it along.
+    with c the cosines of W_i and the W of those that go, each 0.4 at most, the highest first; then
+    anew, since what says the same as these goes as well. Texts that are planted for one question
+    say one thing: likeness adds to the evidence of a passage, which is log-odds. It does not
+    suffice by itself, or decoys that copy a good page would take it along, and one decoy says half
+    of what many do.
 
-    `found` goes by itself, and is not marked again; `unusual` are the suspicions, float64 of shape
-    (n,), that few clean passages have. `words` gives W, the content words of a passage by its row,
-    without the question's.
+    `found` goes by itself, and is not marked again; `lines` are the suspicions that each passage
+    needs, float64 of shape (n,), here at least the line of the shipped calibration. `words` gives
+    W, the content words of a passage by its row, without the question's.
     """
-    needs = np.maximum(unusual, _ENOUGH) - suspicion
-    near = (needs <= _MOST) & ~found
+    needs = np.maximum(lines, _ENOUGH) - suspicion
+    near = (needs < 2 * _LIKENESS * _ALIKE) & ~found
     cosines: dict[int, list[float]] = {row: [] for row in np.flatnonzero(near).tolist()}
     clearest = np.argsort(-np.where(found, suspicion, -np.inf), kind="stable")
     fresh: list[int] = clearest[: min(found.sum(), _COMPARED)].tolist()
@@ -125,6 +124,7 @@ def alike(
         gone = [said(row) for row in fresh]
         for row, known in cosines.items():
             known += [min(cosine(said(row), one), _ALIKE) for one in gone]
+            known.sort(reverse=True)
         fresh = [row for row, known in cosines.items() if _likeness(known) >= needs[row]]
         marked[fresh] = True
         for row in fresh:
@@ -134,8 +134,8 @@ def alike(
 
 
 def _likeness(cosines: Sequence[float]) -> float:
-    """Return what likeness to others that go says, in nats."""
-    return _LIKENESS * sum(cosines) / (len(cosines) + _HALF)
+    """Return what likeness to others that go says, in nats; `cosines` are the highest first."""
+    return _LIKENESS * sum([one * 0.5**place for place, one in enumerate(cosines)])
 
 
 def companions(

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 _MAX_BYTES = 128 * 2**20  # of all passages that are remembered, with what features keep of them
 _WORD_BYTES = 300  # of a word in a tuple and in sets, that of names among them
-_MAX_QUERY_BYTES = 48 * 2**20  # of one a 256th at most: some 45 words
+_MAX_QUERY_BYTES = 32 * 2**20  # of one a 256th at most: some 40 words
 ENDS = 2_000
 """Characters at both ends of a passage that are read whatever the time."""
 
@@ -268,10 +268,10 @@ def _read_question(shown: str) -> TokenizedQuery:
 
 def _query_bytes(text: str, query: TokenizedQuery) -> int:
     # Most are the keys of misspelt words, where they have been asked for, and the pieces of words.
-    keys = sum([(len(word) + 2) * (len(word) + 390) for word in query.distinct if len(word) <= 32])
+    keys = sum([(len(word) + 2) * (len(word) + 200) for word in query.distinct if len(word) <= 32])
     return (
         4 * len(text)
-        + 2 * 150 * len(query.sequence)
+        + 1000 * len(query.sequence)
         + keys
         + 1000
         + sum([_query_bytes("", part) for part in query.reduced])

@@ -57,6 +57,22 @@ def test_p_values_by_hand():
     ]
 
 
+def test_the_smallest_suspicion_of_a_passage_s_p_value_by_hand():
+    judge = calibration(np.arange(99.0))  # of a hundred one, two ... may be as high
+    assert judge.passage_threshold(0.01) == np.nextafter(98.0, np.inf)
+    assert judge.passage_threshold(0.02) == np.nextafter(97.0, np.inf)
+    assert judge.passage_threshold(0.0099) == np.inf
+    assert judge.passage_threshold(1.0) == -np.inf
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=30), st.floats(0.001, 1.0))
+def test_the_threshold_of_a_passage_is_where_its_p_value_is_alpha(scores, alpha):
+    judge = calibration(scores)
+    least = judge.passage_threshold(alpha)
+    around = np.array([*scores, *np.nextafter(np.array(scores, float), np.inf)])
+    assert ((judge.passage_p_values(around) <= alpha + 1e-9) == (around >= least)).all()
+
+
 @given(st.lists(finite, min_size=1, max_size=30), finite, st.integers(1, 5))
 def test_p_values_equal_the_count(scores, score, judged):
     expected = (1 + sum(other >= score for other in scores)) / (1 + len(scores))

@@ -145,8 +145,7 @@ def test_a_set_is_embedded_only_where_its_vectors_can_change_what_goes():
 
 def test_what_says_what_a_found_passage_says_goes_without_a_vector():
     said = "Built: lighthouse Marrow Bay when? In 1911 by the crown."
-    few_have_more = np.append(np.zeros(200), np.full(5, 9.0))
-    sample = replace(calibration([8.5] * 99), passage_scores=few_have_more)
+    sample = replace(calibration([8.5] * 99), passage_scores=np.zeros(30))
     found = judge(NoEmbedder(), calibration=sample).decide(
         QUESTION, passages(*POISON[:2], *QUIET[:2], said), 5
     )

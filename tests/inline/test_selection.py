@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.scoring import NOTHING, suspicions
+from ragguard.inline.scoring import suspicions
 from ragguard.inline.selection import (
     _ALIKE,
     _COMPANION_P,
     _COMPANION_SHARE,
     _ENOUGH,
     _LIKENESS,
-    _MOST,
     alike,
     companions,
     discoveries,
@@ -124,7 +124,8 @@ def test_one_passage_goes_alone(value):
 def test_what_would_fire_the_gate_goes_but_takes_no_companion_along():
     p_values, suspicion = np.array([0.0001, 0.02, 0.02, 1.0]), np.array([10.0, 6.0, 5.0, -1.0])
     said = [frozenset("ab"), frozenset("cd"), frozenset("xy"), frozenset("z")]
-    selection = select(p_values, suspicion, np.full(4, 5.9), np.full(4, 6.6), said.__getitem__)
+    never = np.full(4, np.inf)
+    selection = select(p_values, suspicion, np.full(4, 5.9), never, said.__getitem__)
     assert selection.found.tolist() == [True, False, False, False]
     assert selection.going.tolist() == [True, True, False, False]
     assert selection.joining.tolist() == [False, False, True, False]
@@ -132,6 +133,17 @@ def test_what_would_fire_the_gate_goes_but_takes_no_companion_along():
     assert with_the_second.tolist() == [True, True, False, False]
     with_the_first = selection.with_isolated(np.array([True, False, True, False]))
     assert with_the_first.tolist() == [True, True, True, False]
+
+
+def test_what_says_the_same_needs_no_more_than_is_unusual_of_a_passage():
+    """The gate of a large set asks for more: one of many passages is unusual by chance."""
+    p_values, suspicion = np.array([0.0001, 0.02]), np.array([10.0, 3.0])
+    said, line = [frozenset("ab")] * 2, np.full(2, 8.5)
+    never = np.full(2, np.inf)
+    assert select(p_values, suspicion, line, never, said.__getitem__).going.tolist() == [1, 0]
+    own = np.full(2, 6.4)
+    assert select(p_values, suspicion, line, own, said.__getitem__).going.tolist() == [1, 1]
+    assert select(p_values, suspicion, line, own + 0.1, said.__getitem__).going.tolist() == [1, 0]
 
 
 # What says the same
@@ -143,57 +155,49 @@ def test_what_says_the_same_adds_to_what_a_passage_shows_itself():
     suspicion = np.array([8.0, 2.7, 2.7, 2.7, 2.7])
     found = np.array([True, False, False, False, False])
 
-    def at(unusual, shown=suspicion):
-        return alike(shown, found, np.full(len(shown), unusual), SAID.__getitem__).tolist()
+    def at(line, shown=suspicion):
+        return alike(shown, found, np.full(len(shown), line), SAID.__getitem__).tolist()
 
-    # Cosines to the first: 3/4, 2/4, 0 and none; from 0.3 on they add 24 * 0.3 / 1.5 = 4.8 nats.
-    # Of the three that then go the fourth is like one: 24 * 0.3 / 3.5 = 2.06 nats.
-    assert at(7.5) == [0, 1, 1, 0, 0]
-    assert at(7.51) == [0, 0, 0, 0, 0]
-    assert at(1.0, np.array([8.0, 2.7, 2.7, 3.9, 2.7])) == [0, 1, 1, 1, 0]
-    # Where that is less unusual likeness says no more.
-    assert at(1.0, np.array([8.0, 1.09, -1.0, 3.8, 2.7])) == [0, 0, 0, 0, 0]
-    assert at(1.0, np.array([8.0, 1.11, -1.0, 3.8, 2.7])) == [0, 1, 0, 0, 0]
+    # Cosines to the first: 3/4, 2/4, 0 and none; from 0.4 on they add 3.4 nats. The fourth goes
+    # with the third, which says half of what it says.
+    assert at(6.0) == [0, 1, 1, 1, 0]
+    assert at(6.2) == [0, 0, 0, 0, 0]
+    # A lower line does not make likeness say more.
+    assert at(1.0, np.array([8.0, 2.3, 2.39, 2.7, 2.7])) == [0, 0, 0, 0, 0]
 
 
 def test_half_as_alike_adds_half_as_much():
     one, other = frozenset("abcdefghijklmnop"), frozenset("abCDEFGHIJKLMNOP")
     suspicion, found = np.array([8.0, 5.0]), np.array([True, False])
-    # A cosine of 2/16 adds 24 * 1/8 / 1.5 = 2 nats.
-    for unusual, goes in ((7.0, True), (7.01, False)):
-        marked = alike(suspicion, found, np.full(2, unusual), [one, other].__getitem__)
-        assert marked.tolist() == [False, goes]
+    # A cosine of 2/16 adds 1.0625 nats.
+    for line, goes in ((6.06, True), (6.07, False)):
+        assert alike(suspicion, found, np.full(2, line), [one, other].__getitem__).tolist() == [
+            False,
+            goes,
+        ]
 
 
-def test_likeness_to_many_says_more_than_to_one():
+def test_each_further_one_that_says_the_same_adds_half_as_much():
     said = [frozenset("ab")] * 4
-    for number, nats in ((1, 7.2 / 1.5), (2, 14.4 / 2.5), (3, 21.6 / 3.5)):
+    suspicion, found = np.array([9.0, 8.0, 7.0, 0.1]), np.array([True, True, True, False])
+    for number, nats in ((1, 3.4), (2, 5.1), (3, 5.95)):
         found = np.arange(4) < number
-        shown = np.where(found, [9.0, 8.0, 7.0, 0.0], -9.0)
-        shown[3] = 7.0 - nats + 1e-9
-        for unusual, goes in ((7.0, True), (7.01, False)):
-            assert alike(shown, found, np.full(4, unusual), said.__getitem__)[3] == goes
-
-
-def test_what_is_like_one_of_many_that_go_stays():
-    """Planted texts all say one thing: what only one of three says is none of them."""
-    said = [frozenset("ab"), frozenset("cd"), frozenset("ef"), frozenset("ab")]
-    suspicion, found = np.array([9.0, 9.0, 9.0, 2.0]), np.arange(4) < 3
-    assert not alike(suspicion, found, np.full(4, 5.9), said.__getitem__).any()
-    found = np.arange(4) < 1
-    assert alike(suspicion, found, np.full(4, 5.9), said.__getitem__)[3]
+        shown = np.where(found, suspicion, -9.0)
+        for line, goes in ((6.0, True), (6.01, False)):
+            shown[3] = 6.0 - nats + 1e-9
+            assert alike(shown, found, np.full(4, line), said.__getitem__)[3] == goes
 
 
 def test_what_follows_takes_others_along():
     said = [frozenset("abcd"), frozenset("abxy"), frozenset("xyuv")]
-    suspicion, found = np.array([8.0, 2.3, 4.2]), np.array([True, False, False])
-    assert alike(suspicion, found, np.full(3, 7.0), said.__getitem__).tolist() == [
+    suspicion, found = np.array([8.0, 3.0, 3.0]), np.array([True, False, False])
+    assert alike(suspicion, found, np.full(3, 6.0), said.__getitem__).tolist() == [
         False,
         True,
         True,
     ]
-    suspicion[1] = 2.1  # it stays, and says nothing of the third
-    assert not alike(suspicion, found, np.full(3, 7.0), said.__getitem__).any()
+    suspicion[1] = 2.5  # it stays, and says nothing of the third
+    assert not alike(suspicion, found, np.full(3, 6.0), said.__getitem__).any()
 
 
 def test_what_may_spend_nothing_does_not_follow():
@@ -215,7 +219,7 @@ def test_likeness_does_not_suffice_by_itself():
 def test_only_the_clearest_are_compared_with():
     """Of 30 that go the last says the same, and nobody asks it."""
     n = 31
-    suspicion = np.array([*np.linspace(12.0, 9.0, n - 1), 5.6])
+    suspicion = np.array([*np.linspace(12.0, 9.0, n - 1), 4.0])
     found = np.arange(n) < n - 1
     said = [frozenset("xy")] * (n - 2) + [frozenset("ab")] * 2
     assert not alike(suspicion, found, np.full(n, 5.0), said.__getitem__).any()
@@ -236,8 +240,8 @@ def test_a_chain_of_likeness_reads_each_passage_once_and_ends():
         read.append(row)
         return Said(range(10 * row, 10 * row + 20))
 
-    suspicion = np.where(np.arange(n) < 1, 20.0, 5.8)
-    marked = alike(suspicion, np.arange(n) < 1, np.full(n, 5.9), words)
+    suspicion = np.where(np.arange(n) < 1, 20.0, 2.5)
+    marked = alike(suspicion, np.arange(n) < 1, np.full(n, 5.8), words)
     assert np.flatnonzero(marked).tolist() == list(range(1, 21))
     assert sorted(read) == list(range(n))
     assert len(compared) <= 20 * n
@@ -245,7 +249,7 @@ def test_a_chain_of_likeness_reads_each_passage_once_and_ends():
 
 def test_no_words_are_read_where_nothing_could_go():
     found = np.array([True, False])
-    assert not alike(np.array([8.0, NOTHING]), found, np.full(2, 5.0), {}.__getitem__).any()
+    assert not alike(np.array([8.0, -1.1]), found, np.full(2, 5.0), {}.__getitem__).any()
 
 
 @given(st.integers(0, 24), st.data())
@@ -267,15 +271,15 @@ def test_alike_against_the_formula(quarters, data):
                 for other in gone
                 if words[row] and words[other]
             ]
-            known = [min(one, _ALIKE) for one in cosines]
             total = suspicion[row]
-            if known:
-                total += _LIKENESS * sum(known) / (len(gone) + 0.5)
+            for place, one in enumerate(sorted(cosines, reverse=True)):
+                total += _LIKENESS * min(one, _ALIKE) / 2**place
             if total >= max(line, _ENOUGH):
                 more.add(row)
         gone |= more
     assert set(np.flatnonzero(marked).tolist()) == gone - set(np.flatnonzero(found).tolist())
 
 
-def test_there_must_be_more_than_likeness_and_no_sign():
-    assert NOTHING + _MOST < _ENOUGH
+def test_likeness_needs_what_the_shipped_line_is_to_a_tenth():
+    line = gate_threshold(None, 0.01, 5, with_reference=False)
+    assert round(line, 1) == _ENOUGH
