@@ -252,6 +252,20 @@ def test_no_words_are_read_where_nothing_could_go():
     assert not alike(np.array([8.0, -1.1]), found, np.full(2, 5.0), {}.__getitem__).any()
 
 
+@given(st.data())
+def test_whatever_else_goes_takes_nobody_out(data):
+    """Decoys about other things must not save a text that says what one that goes says."""
+    n = data.draw(st.integers(2, 12))
+    suspicion = np.array(data.draw(st.lists(st.integers(-2, 9), min_size=n, max_size=n)), float)
+    words = data.draw(st.lists(st.frozensets(st.sampled_from("abcdef")), min_size=n, max_size=n))
+    found = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    found[0] = True
+    more = found | np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    line = np.full(n, 6.0)
+    few, many = (one | alike(suspicion, one, line, words.__getitem__) for one in (found, more))
+    assert (many | ~few).all()
+
+
 @given(st.integers(0, 24), st.data())
 def test_alike_against_the_formula(quarters, data):
     n, line = data.draw(st.integers(1, 12)), quarters / 4
