@@ -39,7 +39,7 @@ check: lint
 	$(PYTEST) -q -rfE -x -m "not slow" --hypothesis-profile quick
 
 test: $(VENV)/.test
-	@echo "Running the tests, about five minutes on two cores; those of parts that are not installed are skipped."
+	@echo "Running the tests, five to eight minutes on two cores; those of parts that are not installed are skipped."
 	$(PYTEST) -rfE
 	$(BIN)/python -m pytest -q --doctest-modules --ignore=ragguard/review ragguard
 

@@ -211,8 +211,8 @@ class Guard(Feedback, Deciding):
             force: Adopt it as it is: you know that it is clean.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 questions with passages; or refused, for the
-                reason that the message gives.
+            CalibrationError: Fewer than 1 / alpha - 1 questions with passages, where alpha is what
+                open passages may spend (`trust`); or refused, for the reason that it gives.
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         most = require_k(k)

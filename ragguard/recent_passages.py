@@ -37,8 +37,8 @@ class RecentPassages:
 
         With a response they are kept under the two of them; of metadata what a report keeps.
         """
-        vectors = [one.embedding.nbytes for one in passages if one.embedding is not None]
-        kept = tuple([light(one, 2 * sum(vectors)) for one in passages])
+        views = _hold_nothing_else(passages)
+        kept = tuple([light(one, views=views) for one in passages])
         size = 800 + sys.getsizeof(query) + sys.getsizeof(response) + passages_bytes(kept)
         self._passages.put((tenant, (query, response)), kept, size)
         # Not a str with methods of its own, which may do anything when it is compared.
@@ -94,17 +94,26 @@ def passages_bytes(passages: Sequence[Passage]) -> int:
     return size
 
 
-def light(passage: Passage, shared: int = 0) -> Passage:
+def _hold_nothing_else(passages: Sequence[Passage]) -> bool:
+    """Return whether the arrays that the passages' vectors are parts of hold these vectors alone.
+
+    Then views of them take no more than copies, which cost a query of a hundred passages a tenth.
+    """
+    vectors = [one.embedding for one in passages if one.embedding is not None]
+    whole = {id(one.base): getattr(one.base, "nbytes", math.inf) for one in vectors}
+    return sum(whole.values()) <= sum([one.nbytes for one in vectors])
+
+
+def light(passage: Passage, *, views: bool = False) -> Passage:
     """Return the passage, without its metadata if that is larger than `MAX_METADATA`.
 
     Whoever writes it may nest it, and what is kept of many queries or reports must be bounded. So
-    of a vector that is part of an array of more than `shared` bytes a copy is kept, and not all of
-    the array.
+    of a vector that is part of a larger array a copy is kept, and not all of the array, unless
+    `views` says that views take no more.
     """
     changes: dict[str, Any] = {}
     vector = passage.embedding
-    whole = None if vector is None else vector.base
-    if vector is not None and whole is not None and getattr(whole, "nbytes", math.inf) > shared:
+    if vector is not None and vector.base is not None and not views:
         changes["embedding"] = vector.copy()
     if _bytes_of(passage.metadata) > MAX_METADATA:
         changes["metadata"] = {}

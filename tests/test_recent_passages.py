@@ -132,13 +132,19 @@ def test_of_a_vector_that_is_part_of_an_array_the_array_is_not_kept():
     assert kept.embedding.tolist() == [1.0] * 8
 
 
-def test_of_vectors_that_are_most_of_an_array_no_copies_are_made():
+def test_of_vectors_that_are_all_of_an_array_no_copies_are_made():
     rows = np.ones((4, 8))
     recent = RecentPassages()
-    recent.remember("q", [Passage(str(n), embedding=rows[n]) for n in range(2)])
+    recent.remember("q", [Passage(str(n), embedding=rows[n]) for n in range(4)])
     assert all(kept.embedding.base is rows for kept in recent.recall("q"))
-    recent.remember("q", [Passage("one", embedding=rows[0])])
-    assert recent.recall("q")[0].embedding.base is None
+    recent.remember("q", [Passage(str(n), embedding=rows[n]) for n in range(3)])
+    assert all(kept.embedding.base is None for kept in recent.recall("q"))
+
+
+def test_of_vectors_of_many_arrays_none_of_them_is_kept():
+    recent = RecentPassages()
+    recent.remember("q", [Passage(str(n), embedding=np.ones((4, 8))[0]) for n in range(9)])
+    assert all(kept.embedding.base is None for kept in recent.recall("q"))
 
 
 def test_what_another_tenant_asks_does_not_count():
